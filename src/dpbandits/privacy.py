@@ -346,11 +346,11 @@ def _losses(losses: ArrayLike) -> Floats:
     values: Any = np.asarray(losses)
     if values.dtype.kind not in "iuf" and values.size:
         raise ValueError(f"losses={losses!r} are not numbers; allowed: {allowed}")
-    values = values.astype(np.float64)
-    fine = (values == 0.0) | ((values >= SMALLEST) & (values <= 1 / SMALLEST))
-    if values.ndim != 1 or not fine.all():
+    found: Floats = values.astype(np.float64)
+    fine = (found == 0.0) | ((found >= SMALLEST) & (found <= 1 / SMALLEST))
+    if found.ndim != 1 or not fine.all():
         raise ValueError(f"losses={losses!r} are out of range; allowed: {allowed}")
-    return values
+    return found
 
 
 def _checked(losses: ArrayLike) -> _Releases | None:

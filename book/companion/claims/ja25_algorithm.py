@@ -105,7 +105,8 @@ def private() -> Finding:
 
     def recording(rng: np.random.Generator, scale: float) -> float:
         scales.append(scale)
-        return drawn(rng, scale)
+        found: float = drawn(rng, scale)
+        return found
 
     for run in range(20):
         rewards = Recorded([rng.random(20_000) < mean for mean in (0.8, 0.5, 0.5)])

@@ -43,7 +43,8 @@ class Mean(NamedTuple):
     def surely_less(self, other: Mean) -> bool:
         """Tell whether this mean is less than the other, up to `LEVEL`."""
         off = stats.t.isf(LEVEL, min(self.n_runs, other.n_runs) - 1)
-        return other.value - self.value > off * math.hypot(self.error, other.error)
+        found: bool = other.value - self.value > off * math.hypot(self.error, other.error)
+        return found
 
 
 Runs = Mapping[Any, Identifications]

@@ -21,7 +21,8 @@ T = 50_000_000
 def _laplace_difference_tail(u: np.ndarray) -> np.ndarray:
     """P(L1 − L2 > u) for independent standard Laplace variables."""
     upper = 0.5 * (1 + np.abs(u) / 2) * np.exp(-np.abs(u))
-    return np.where(u >= 0, upper, 1 - upper)
+    found: np.ndarray = np.where(u >= 0, upper, 1 - upper)
+    return found
 
 
 DIFFERENCES = np.linspace(-1, 1, 20_001)

@@ -201,7 +201,8 @@ def _tiny_budget(half: float = 0.5, beta: float = 0.08) -> float:
     allowed = noise_allowance(DPExponentialNAS(12.0, half, beta).halting, 1)  # σ₁ = σ₂ = 1
     # leave the noise room, except with probability β/100: P(A + B ≤ −z) = (1 + z/2)·exp(−z)/2
     room = brentq(lambda z: (1 + z / 2) * math.exp(-z) / 2 - beta / 100, 0, 100)
-    return (reached + room - allowed) / 2
+    found: float = (reached + room - allowed) / 2
+    return found
 
 
 @claim("ss19-thm-3.3", "Theorem 3.3", at="thm-halting")

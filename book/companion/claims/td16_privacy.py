@@ -177,7 +177,8 @@ def bound() -> Finding:
 
 def _cdf(z: Floats) -> Floats:
     """Return the distribution function of a Laplace variable of scale 1."""
-    return np.exp(laplace_log_cdf(z))
+    found: Floats = np.exp(laplace_log_cdf(z))
+    return found
 
 
 def _two_steps(epsilon: float, fall: float) -> tuple[float, float]:

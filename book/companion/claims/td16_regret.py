@@ -315,7 +315,8 @@ def _rare(runs: Readings) -> str:
 def _lost(runs: Runs) -> NDArray[np.float64]:
     """Return the regrets of the runs that leave the best arm for most of the time."""
     final = runs.regret[:, -1]
-    return final[final > runs.instance.gaps.max() * runs.horizon / 2]
+    found: NDArray[np.float64] = final[final > runs.instance.gaps.max() * runs.horizon / 2]
+    return found
 
 
 @claim("td16-fig2-best", "§4; Figure 2", at="td16-fig2-main", needs=("td16-fig2",))

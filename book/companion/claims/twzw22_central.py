@@ -74,7 +74,8 @@ def lemma_2_private() -> Finding:
 
 def _noise_order(log_length: float, beta: float) -> float:
     """Return the reconstructed bound on a prefix's noise, over B_n/ε and without its constant."""
-    return log_length**1.5 * math.log(1 / beta)
+    found: float = log_length**1.5 * math.log(1 / beta)
+    return found
 
 
 @claim("twzw22-lemma-2-noise", "Lemma 2", at="lem-adaptive")
@@ -135,7 +136,8 @@ def _needed(power: int, order: float) -> float:
     log_term = math.log(2) + 4 * log_t
     levels = (10**power).bit_length()
     # rewards that are all 0, scale 2·B_n·L/ε: P(|node| > x) = exp(−x/scale) is to be T^−4 or less
-    return 2 * levels * 4 * log_t / (log_t**1.5 * _bonus_order(log_term, order))
+    found: float = 2 * levels * 4 * log_t / (log_t**1.5 * _bonus_order(log_term, order))
+    return found
 
 
 def _enough(power: int, order: float) -> float:

@@ -35,14 +35,16 @@ def _central(value: float, raw: float, order: float) -> float:
     p, power = raw, 1 + order
     mean = p * value - (1 - p)
     below = (1 - p) + p * abs(value) ** power
-    return (p * abs(value - mean) ** power + (1 - p) * abs(1 + mean) ** power) / below
+    found: float = (p * abs(value - mean) ** power + (1 - p) * abs(1 + mean) ** power) / below
+    return found
 
 
 def _raw_over_central(shift: float, order: float) -> float:
     """Return the same ratio, upside down, for 0 or 1 with probability 1/2 each, and a shift."""
     mean, power = shift + 0.5, 1 + order
     raw = 0.5 * (shift + 1.0) ** power + 0.5 * shift**power
-    return raw / (0.5 * abs(shift + 1.0 - mean) ** power + 0.5 * abs(shift - mean) ** power)
+    found: float = raw / (0.5 * abs(shift + 1.0 - mean) ** power + 0.5 * abs(shift - mean) ** power)
+    return found
 
 
 @claim("twzw22-lemma-10", "§3.1; Lemma 10", at="lem-truncation")
@@ -84,7 +86,8 @@ def _upper_ratio(
     bound = bounds.heavy_elimination_regret(
         [0.0, gap], horizon, epsilon=epsilon, moment=1.0, order=order, schedule=schedule
     )
-    return float(bound) * epsilon * gap ** (1 / order) / math.log(horizon)
+    found: float = float(bound) * epsilon * gap ** (1 / order) / math.log(horizon)
+    return found
 
 
 def growth(value: Callable[[float], float], early: float, late: float) -> float:
@@ -140,7 +143,8 @@ def theorem_4_minimax() -> Finding:
 def _lower_ratio(gap: float, order: float, epsilon: float) -> float:
     """Return the lower bound on regret/log T, at T → ∞, over Δ^(−1/v)/ε; u = 1, two arms."""
     kappa = bounds.heavy_divergence(gap, epsilon, 1.0, order)
-    return gap / kappa * epsilon * gap ** (1 / order)
+    found: float = gap / kappa * epsilon * gap ** (1 / order)
+    return found
 
 
 def _coupling() -> float:
@@ -339,7 +343,8 @@ def share_dropped(schedule: Any, order: float, n_runs: int = 400) -> tuple[int, 
 
 def claimed_rate(gap: float, order: float, epsilon: float = 1.0) -> float:
     """Return the non-private rate times 1/ε², over log T."""
-    return gap ** (-1 / order) / epsilon**2
+    found: float = gap ** (-1 / order) / epsilon**2
+    return found
 
 
 def lower_rate(gap: float, order: float, epsilon: float = 1.0) -> float:

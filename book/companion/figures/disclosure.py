@@ -31,7 +31,8 @@ def margins(rule: NAS, stream: ArrayLike, times: Sequence[int]) -> NDArray[np.fl
     """Return |S_n| − n·h_n·(1 + 1/α) at each time n: the rule halts where it is not negative."""
     sums = np.abs(np.cumsum(np.asarray(stream, dtype=np.float64)))
     limits = [boundary(rule.halting, float(n), n) for n in times]
-    return np.array([sums[n - 1] for n in times]) - np.array(limits)
+    found: NDArray[np.float64] = np.array([sums[n - 1] for n in times]) - np.array(limits)
+    return found
 
 
 def guess_from_day(one: HaltingLaw, other: HaltingLaw) -> float:
@@ -72,7 +73,8 @@ def _overlap(p: float, q: float, shift: float) -> float:
 
 def _probabilities(law: HaltingLaw) -> NDArray[np.float64]:
     """Return the probabilities of each look, and of none."""
-    return np.exp(np.append(law.log_halt, law.log_survive))
+    found: NDArray[np.float64] = np.exp(np.append(law.log_halt, law.log_survive))
+    return found
 
 
 def disclosure_table(

@@ -147,7 +147,10 @@ def accounted(target: Any, n_pulls: Count, delta: Delta = 0.0) -> float:
         look = looks_at(target, n_pulls).size
         if look == 0:  # the rule has not halted, whatever the rewards
             return 0.0
-        return loss_limit(target, look) + 2 * target.half_range / target.halting.release_scale
+        found: float = (
+            loss_limit(target, look) + 2 * target.half_range / target.halting.release_scale
+        )
+        return found
     return min(max(map(math.fsum, _releases(target, n_pulls)), default=promised), promised)
 
 

@@ -212,7 +212,8 @@ class Frame:
         for mean, arms in zip(*np.unique(lower, return_counts=True), strict=True):
             total += arms * (self.best - mean) * pulls(float(mean))
         worst = self.wanted * (self.best - self.means.min())
-        return np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
+        found: float | Floats = np.minimum(total[np.searchsorted(self.at, self.wanted)], worst)[()]
+        return found
 
     def index_regret(
         self, thresholds: Floats, failure: Callable[[Floats], Floats]

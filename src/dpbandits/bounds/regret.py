@@ -493,7 +493,8 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: NonNegative = 0.0) -> 
     gap_array = check_values("gap", gap, 0.0, 1.0)
     at = check_values("times", times, 0.0, _LARGEST)
     width = 2 * np.log(np.maximum(at, 1.0))
-    return ((np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array) ** 2
+    found: Floats = ((np.sqrt(width) + np.sqrt(width + 2 * gamma * gap_array)) / gap_array) ** 2
+    return found
 
 
 @checked_arguments

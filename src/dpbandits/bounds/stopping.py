@@ -692,4 +692,5 @@ def stopping_complexity_lower_bound(
 
     rates = np.vectorize(rate, otypes=[float])(budgets)
     private = max(math.log((0.5 - beta) / beta) / 2, math.log(1 / beta) / 8) / rates
-    return np.maximum(stopping_lower_bound(law, alpha, beta), private)[()]
+    found: float | Floats = np.maximum(stopping_lower_bound(law, alpha, beta), private)[()]
+    return found

@@ -62,14 +62,16 @@ def _growing(
     if wanted.size and not wanted.max() <= horizon:
         raise ValueError(f"times={times!r} lie beyond horizon={horizon!r}; allowed: times up to it")
     worst = wanted * gaps.max(initial=0.0)
+    result: float | Floats = worst[()]
     if not worst.any():
-        return worst[()]
+        return result
     octaves = math.log2(max(float(horizon), 2.0))
     grid = np.unique(np.ceil(2.0 ** (np.arange(2 + math.ceil(4 * octaves)) / 4)))
     grid = grid[np.searchsorted(grid, wanted.min()) :]
     least = np.minimum.accumulate(at(grid)[::-1])[::-1]
     found = np.searchsorted(grid, wanted)
-    return np.minimum(least[np.minimum(found, grid.size - 1)], worst)[()]
+    result = np.minimum(least[np.minimum(found, grid.size - 1)], worst)[()]
+    return result
 
 
 def _octaves(grid: Floats) -> tuple[Floats, Floats]:
@@ -80,13 +82,15 @@ def _octaves(grid: Floats) -> tuple[Floats, Floats]:
 
 def _log_mean(theta: Floats, scale: Any) -> Floats:
     """Return log E exp(θZ), Z a Laplace variable."""
-    return -np.log1p(-((theta * scale) ** 2))
+    found: Floats = -np.log1p(-((theta * scale) ** 2))
+    return found
 
 
 def _log_stretch(theta: Floats, levels: Any, scale: float) -> Floats:
     """Return log Σ E exp(θZ_n) over the lengths 2^k ≤ n < 2^(k+1), k = `levels`."""
     tree = np.log1p(np.exp(_log_mean(theta, levels * scale)))
-    return (levels + 1) * _log_mean(theta, scale) + levels * tree
+    found: Floats = (levels + 1) * _log_mean(theta, scale) + levels * tree
+    return found
 
 
 def _least_regret(gaps: Floats, grid: Floats, pulls: Callable[[float, float], Floats]) -> Floats:
@@ -124,7 +128,8 @@ def _late_noise(
     total = np.minimum(np.exp(np.minimum(logs, np.log(size[..., 0]))), size[..., 0])
     # at a time before 2^(l+1) there are no more pulls than that
     there = np.arange(octaves)[:, None] >= pairs[:, 0]
-    return np.minimum(1.0, np.sum(total * there, axis=1))
+    found: Floats = np.minimum(1.0, np.sum(total * there, axis=1))
+    return found
 
 
 def _early_pulls(
@@ -155,7 +160,8 @@ def _early_pulls(
         logs = np.min(logs, axis=-1)
         tails = np.minimum(np.exp(np.minimum(logs, 45.0)), size[..., 0])
         best = np.minimum(best, u[:, 0, 0] + tails.sum(axis=1))
-    return np.minimum(best, grid)
+    found: Floats = np.minimum(best, grid)
+    return found
 
 
 @checked_arguments
@@ -260,7 +266,8 @@ def dp_ucb_hybrid_regret(
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
     if block_scale == 0:
-        return ucb_regret(all_gaps, horizon, times=times)
+        found: float | Floats = ucb_regret(all_gaps, horizon, times=times)
+        return found
     n_arms = all_gaps.size
     n_best = n_arms - positive.size
 
@@ -359,7 +366,8 @@ def dp_ucb_int_regret(
             low = _half_exp(loose - share * gap * rise - root * spread)
             late = when @ np.minimum(1.0, np.sum(there * low, axis=1))
             high = _half_exp(loose - (1 - share) * gap * rise + top)
-            return interval + interval * np.sum(reached * high, axis=1) + late
+            found: Floats = interval + interval * np.sum(reached * high, axis=1) + late
+            return found
 
         return _least_regret(all_gaps, grid, pulls)
 
@@ -416,7 +424,8 @@ def ldp_ucb_regret(
         low = high - 8 - 2 * math.log1p(noise_scale)
         ratio = math.exp(scipy.optimize.brentq(spare, low, high, xtol=1e-12))
         total = total + arms * gap * np.ceil(4 * logs / ratio * (1 + 1e-9) + 1e-9)
-    return np.minimum(total, wanted * all_gaps.max(initial=0.0))[()]
+    found: float | Floats = np.minimum(total, wanted * all_gaps.max(initial=0.0))[()]
+    return found
 
 
 def _half_exp(x: Floats) -> Floats:

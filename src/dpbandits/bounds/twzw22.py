@@ -170,7 +170,10 @@ def heavy_elimination_regret(
     confidence = 1 / horizon if beta is None else beta
     plan = (all_gaps.size, confidence, epsilon, moment, order, model, schedule)
     failure = heavy_failure(confidence, model)
-    return regret_of_pulls(all_gaps, lambda g: heavy_elimination_pulls(g, *plan), failure, at)
+    found: float | Floats = regret_of_pulls(
+        all_gaps, lambda g: heavy_elimination_pulls(g, *plan), failure, at
+    )
+    return found
 
 
 @checked_arguments
@@ -263,7 +266,10 @@ def dprucb_regret(
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     plan = (horizon, epsilon, moment, order, scaling)
     failure = min(1.0, all_gaps.size * float(horizon) * tree_index(*plan).failure)
-    return regret_of_pulls(all_gaps, lambda gap: dprucb_pulls(gap, *plan), failure, at)
+    found: float | Floats = regret_of_pulls(
+        all_gaps, lambda gap: dprucb_pulls(gap, *plan), failure, at
+    )
+    return found
 
 
 @checked_arguments
@@ -383,7 +389,8 @@ def robust_ucb_regret(
     logs = np.log(np.maximum(at if anytime else np.full_like(at, horizon), 1.0))
     extra = 1 + (2 * logs if anytime else np.full_like(at, 2.0))
     pulls = robust_ucb_pulls(positive, 2 * logs[..., None], moment, order) + extra[..., None]
-    return np.minimum(pulls @ positive, at * positive.max(initial=0.0))[()]
+    found: float | Floats = np.minimum(pulls @ positive, at * positive.max(initial=0.0))[()]
+    return found
 
 
 @checked_arguments

@@ -299,7 +299,8 @@ def _is_separate(
     releases = state.releases[best], state.releases[arm]
     batches = state.batch[best], state.batch[arm]
     limit = separate_threshold_kernel(rule.delta, rule.epsilon, means.size, releases, batches)
-    return means[best] - means[arm] > limit
+    found: bool = means[best] - means[arm] > limit
+    return found
 
 
 @kernel
@@ -311,7 +312,8 @@ def _is_beaten(rule: _AdaPTT, state: BatchState, means: Floats, best: int, arm: 
     batches = state.batch[best], state.batch[arm]
     kind, gap = rule.threshold, means[best] - means[arm]
     limit = gaussian_threshold_kernel(kind, rule.delta, rule.epsilon, means.size, releases, batches)
-    return 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
+    found: bool = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
+    return found
 
 
 @kernel

@@ -139,7 +139,8 @@ def _far(rule: EliminationRule, arms: _Arms, leader: int, b: int, rivals: int) -
     """Return `DPLRE.far`."""
     gain, noise = _gain(rule, arms, leader, b, rivals)
     most = rule.most_growth * (1.0 + 3.0 * noise) * arms.pulls[b]
-    return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
+    found: float = 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
+    return found
 
 
 @kernel

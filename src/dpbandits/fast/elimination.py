@@ -75,7 +75,8 @@ class EliminationPlay(Play):
     @property
     def pulls(self) -> Ints:
         counts: Ints = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
-        return counts[0]
+        found: Ints = counts[0]
+        return found
 
     def regret(self, gaps: Floats) -> Floats:
         regret: Floats = _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch)

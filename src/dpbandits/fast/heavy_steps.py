@@ -134,7 +134,8 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
         The power.
     """
     if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
-        return n**growth
+        found: float = n**growth
+        return found
     return power * grown_by(inverse, growth)
 
 
@@ -155,7 +156,8 @@ def bonus_at(policy: TreeIndex, t: int) -> float:
         The bonus of an arm with one reward.
     """
     if policy.reconstructed:
-        return policy.width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - policy.growth)
+        found: float = policy.width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - policy.growth)
+        return found
     return policy.width
 
 
@@ -187,7 +189,7 @@ def _run_by_steps(
     constant = 0.0 if policy.reconstructed else policy.width
     while clock[1] < checkpoints.size:
         while clock[0] < checkpoints[clock[1]]:
-            arm = clock[0]
+            arm: int = clock[0]
             if arm >= kinds.size:
                 bonus = bonus_at(policy, clock[0] + 1) if policy.reconstructed else 0.0
                 arm = 0

@@ -80,7 +80,7 @@ def _certify(
         level = min((at_first + kept) / n, (at_last + kept) / last)
         slack = 1e-9 + 1e-12 * (abs(total) + abs(kept) + (abs(level) + 1.0) * last)
         later = last_term(policy, math.log(t + stretch))
-        longest = stretch
+        longest: int = stretch
         for b in range(pulls.size):
             if b == arm:
                 barriers[b] = min(at_first - level * n, at_last - level * last) - slack

@@ -376,7 +376,7 @@ def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints
             counts[c] = pulls
             c += 1
             continue
-        arm = t
+        arm: int = t
         if t >= pulls.size:
             log_t = math.log(t + 1)
             root = last_term(policy, log_t)

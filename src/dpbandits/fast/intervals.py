@@ -256,7 +256,8 @@ def run_dp_ucb_int(
     t, c, skips = clock[0], clock[1], clock[2]
     settled = clock[3] == 1
     while t < horizon:
-        arm, stretch, rest, releases, passed, margin = t % n_arms, 1, 0, 0, 0, 0.0
+        arm: int = t % n_arms
+        stretch, rest, releases, passed, margin = 1, 0, 0, 0, 0.0
         if t >= n_arms * interval:
             root = math.sqrt(2.0 * math.log(t + 1))
             for b in range(n_arms):

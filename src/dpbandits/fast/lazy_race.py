@@ -80,7 +80,8 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
                 for i in range(size):
                     result[near[i]] += product * rates[i]
         x += width
-    return result / result.sum()
+    found: Floats = result / result.sum()
+    return found
 
 
 @kernel

@@ -114,7 +114,7 @@ def _run_robust_ucb(
     last_log = 2.0 * math.log(checkpoints[-1])
     while clock[1] < checkpoints.size:
         while clock[0] < checkpoints[clock[1]]:
-            arm = clock[0]
+            arm: int = clock[0]
             log_term = 2.0 * math.log(clock[0] + 1)
             if clock[0] >= n_arms:
                 bonus = scale * log_term**exponent

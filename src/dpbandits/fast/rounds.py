@@ -414,7 +414,7 @@ def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: i
             if a != best:
                 others = max(others, _reciprocal(square[a], linear[a], last, 1.0 / pulls[a]))
         if others < largest + _MARGIN * largest:  # both are negative
-            turns = min(most, following[best] - 1 - pulls[best])
+            turns: int = min(most, following[best] - 1 - pulls[best])
             pulls[best] += turns
             return turns
         most //= 2
@@ -452,9 +452,9 @@ def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> i
     arms = costs.challengers
     k, counts = arms.size, pulls[arms]
     if k == 1:
-        turns = min(most, following[arms[0]] - 1 - counts[0])
-        pulls[arms[0]] += turns
-        return turns
+        alone: int = min(most, following[arms[0]] - 1 - counts[0])
+        pulls[arms[0]] += alone
+        return alone
     n, rows = counts.astype(np.float64), np.empty((5, k))
     fluid = _Fluid(n, n.copy(), rows[0], rows[1], rows[2], rows[3], rows[4], np.zeros((k, 3)))
     result, base, turns = np.empty(k, np.int64), counts.sum(), most

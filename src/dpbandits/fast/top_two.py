@@ -74,7 +74,8 @@ def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, si
         Their sum.
     """
     if table.size > 0:
-        return table[arm, before + size] - table[arm, before]
+        found: float = table[arm, before + size] - table[arm, before]
+        return found
     return float(binomial(rng, size, means[arm]))
 
 

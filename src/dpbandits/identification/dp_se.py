@@ -88,7 +88,8 @@ class DPSEIdentifier(IdentificationAlgorithm):
         means = rewards.totals(viable, plan.pulls) / plan.pulls
         if plan.noise_scale > 0:
             means += laplace_noise(rng, plan.noise_scale, viable.size)
-        return viable[means.max() - means <= plan.threshold]
+        found: Ints = viable[means.max() - means <= plan.threshold]
+        return found
 
 
 @dataclass(frozen=True)
@@ -169,4 +170,5 @@ def left_by_whole_sums(
     """
     counts = rewards.rounded_totals(viable, plan.pulls, rng).astype(np.int64)
     sums = np.array(noise.release(counts.tolist(), source))
-    return viable[sums.max() - sums <= plan.pulls * plan.threshold + 1]
+    found: Ints = viable[sums.max() - sums <= plan.pulls * plan.threshold + 1]
+    return found

@@ -195,7 +195,8 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
             place *= (chord - right) / (left - right)
         distance, top = (left - chord) * place, values[i] + left * place
     fall = max(best - max(top, values[i], values[i + 1]), 0.0)
-    return distance / (_TOLERANCE * (1.0 + fall))
+    found: float = distance / (_TOLERANCE * (1.0 + fall))
+    return found
 
 
 @kernel
@@ -288,7 +289,8 @@ def _upper(knots: Floats, values: Floats, slack: float, u: float) -> float:
     i = min(max(int(np.searchsorted(knots, u)) - 1, 0), knots.size - 2)
     for j in (i, i + 1):
         if knots[j] == u:
-            return values[j] + _rounding(values[j], slack)
+            found: float = values[j] + _rounding(values[j], slack)
+            return found
     bound = math.inf
     for near, far in ((i, i - 1), (i + 1, i + 2)):
         if 0 <= far < knots.size:
@@ -305,7 +307,8 @@ def _exp(x: float) -> float:
     i = int(0.5 - _STEPS_OF_EXP * x)
     t = x + i / _STEPS_OF_EXP
     tail = 1.0 / 6 + t * (1.0 / 24 + t * (1.0 / 120 + t * (1.0 / 720)))
-    return _EXP[i] * (1.0 + t * (1.0 + t * (0.5 + t * tail)))
+    found: float = _EXP[i] * (1.0 + t * (1.0 + t * (0.5 + t * tail)))
+    return found
 
 
 @kernel

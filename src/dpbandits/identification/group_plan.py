@@ -390,7 +390,7 @@ class _Search:
         spread = sum(p * (1.0 - p) for p in (self.treatment, self.control))
         gap, v = self.treatment - self.control, start.noise_variance
         root = math.sqrt((t * t * spread) ** 2 + 4.0 * gap * gap * t * t * v)
-        size = math.ceil((t * t * spread + root) / (2.0 * gap * gap))
+        size: int = math.ceil((t * t * spread + root) / (2.0 * gap * gap))
         if size > _MOST_PER_LOOK:
             allowed = f"shares that need at most {_MOST_PER_LOOK} patients of an arm in a look"
             raise ValueError(

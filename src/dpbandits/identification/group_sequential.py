@@ -210,7 +210,8 @@ def _added(joint: Floats, one: Floats, other: Floats) -> Floats:
     from scipy import fft  # slow to import, and needed here alone
 
     if joint.size == 1:
-        return joint[0, 0] * np.outer(one, other)
+        found: Floats = joint[0, 0] * np.outer(one, other)
+        return found
     sizes = joint.shape[0] + one.size - 1, joint.shape[1] + other.size - 1
     padded = [fft.next_fast_len(size, real=True) for size in sizes]
     product = fft.rfft2(joint, padded)

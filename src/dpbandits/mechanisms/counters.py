@@ -544,7 +544,8 @@ class AdaptiveTree(_Tree):
 
     def _bound(self, n: int) -> float:
         """Return B_n without checks: a counter asks for it at every element."""
-        return self.first_bound * float(n) ** self.growth
+        found: float = self.first_bound * float(n) ** self.growth
+        return found
 
     @checked_arguments
     def bound(self, n: _Horizon) -> float:

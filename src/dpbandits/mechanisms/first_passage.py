@@ -79,7 +79,8 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     """
     if n == 0:
         return 0.0
-    return prefix_noise[arm, lowest_level(n)]
+    found: float = prefix_noise[arm, lowest_level(n)]
+    return found
 
 
 @kernel
@@ -217,7 +218,7 @@ def first_passage_table(
 @kernel
 def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float) -> int:
     """Return the room, in cells, of a positive distance between the noise and the barrier."""
-    cap = table.fail.shape[1] - 1
+    cap: int = table.fail.shape[1] - 1
     cells = distance / (table.cell_width * node_scale)
     if cells >= cap:  # compared as floats: a tiny node scale would overflow an int64
         return cap
@@ -227,7 +228,7 @@ def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float)
 @kernel
 def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
     """Return the level of the largest subtree that starts at `leaf` and ends by `stop`."""
-    level = min(lowest_level(leaf), table.fail.shape[0] - 1)
+    level: int = min(lowest_level(leaf), table.fail.shape[0] - 1)
     while 1 << level > stop - leaf:
         level -= 1
     return level

@@ -316,7 +316,8 @@ def _tail(x: Floats, count: int) -> Floats:
     """Return P(S > x) for the sum S of m Laplace variables of scale 1."""
     shapes = np.arange(1, count + 1)
     beyond = scipy.special.gammaincc(shapes, np.abs(x)[..., None]) @ _weights(count)
-    return np.where(x < 0, 1.0 - beyond, beyond)
+    found: Floats = np.where(x < 0, 1.0 - beyond, beyond)
+    return found
 
 
 def _density(x: Floats, count: int) -> Floats:
@@ -326,7 +327,8 @@ def _density(x: Floats, count: int) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(powers > 0, powers * np.log(size), 0.0) - size
         logs -= scipy.special.gammaln(powers + 1)
-    return np.exp(logs) @ _weights(count)
+    found: Floats = np.exp(logs) @ _weights(count)
+    return found
 
 
 def _terms(counts: tuple[int, ...], scales: tuple[float, ...]) -> Terms:

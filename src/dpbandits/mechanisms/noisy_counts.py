@@ -73,7 +73,7 @@ def _log_share(step: float, k: float, n: float, p: float, q: float) -> float:
 @kernel
 def _polynomial(coefficients: Floats, y: float) -> float:
     """Return e^y·Q(y)."""
-    value = coefficients[-1]
+    value: float = coefficients[-1]
     for i in range(coefficients.size - 2, -1, -1):
         value = value * y + coefficients[i]
     return value

@@ -90,7 +90,8 @@ class DPSE(RegretAlgorithm):
         means = rewards.totals(viable, plan.pulls) / plan.pulls
         if plan.noise_scale > 0:
             means += laplace_noise(rng, plan.noise_scale, viable.size)
-        return viable[means.max() - means <= plan.threshold]
+        found: Ints = viable[means.max() - means <= plan.threshold]
+        return found
 
     def plan_epoch(self, n_viable: int, epoch: int, horizon: int) -> EpochPlan:
         """Return the length, the widths and the noise of an epoch: `elimination_epoch`.

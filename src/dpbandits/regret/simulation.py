@@ -84,7 +84,8 @@ class Runs(Replicates):
     @property
     def n_runs(self) -> int:
         """Number of replicates."""
-        return self.regret.shape[0]
+        found: int = self.regret.shape[0]
+        return found
 
     def mean(self) -> Floats:
         """Return the mean pseudo-regret at each checkpoint.
@@ -94,7 +95,8 @@ class Runs(Replicates):
         numpy.ndarray of float, shape (C,)
             Means over the runs, in units of reward.
         """
-        return self.regret.mean(axis=0)
+        found: Floats = self.regret.mean(axis=0)
+        return found
 
     def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return the band of the central runs at each checkpoint.
@@ -463,7 +465,8 @@ def simulate(
     True
     """
     described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how, order=order)
-    return run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
+    found: Runs = run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
+    return found
 
 
 def simulate_many(

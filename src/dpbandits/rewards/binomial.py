@@ -123,7 +123,8 @@ def stirling_rest(n: float) -> float:
     True
     """
     if n < 16.0:
-        return _SMALL[int(n)]
+        found: float = _SMALL[int(n)]
+        return found
     x = 1.0 / (n * n)
     series = 1.0 / 1260.0 - x * (1.0 / 1680.0 - x * (1.0 / 1188.0))
     return (1.0 / 12.0 - x * (1.0 / 360.0 - x * series)) / n

@@ -96,7 +96,8 @@ def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
     if code[0] != GIVEN:
         return draw_heavy(rng, code)
     tape.read[arm] += 1
-    return tape.table[arm, tape.read[arm] - 1]
+    found: float = tape.table[arm, tape.read[arm] - 1]
+    return found
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,8 @@ class ParetoLaw(HeavyLaw):
         if exponent * reach > 700:
             return math.inf
         integral = math.expm1(exponent * reach) / exponent if exponent else reach
-        return self.shape * self.scale**power * integral
+        found: float = self.shape * self.scale**power * integral
+        return found
 
 
 @dataclass(frozen=True)

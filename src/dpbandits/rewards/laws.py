@@ -79,7 +79,8 @@ def _unit(rng: Rng, code: LawCode) -> float:
     if code.kind == _UNIFORM:
         return rng.random()
     if code.kind == _DISCRETE:
-        return code.values[np.searchsorted(code.cumulative, rng.random(), side="right")]
+        found: float = code.values[np.searchsorted(code.cumulative, rng.random(), side="right")]
+        return found
     return rng.beta(code.first, code.second)
 
 
@@ -301,7 +302,8 @@ class Law(Configuration, abc.ABC):
         """
         rng, size = check_generator("rng", rng), check_integer("size", size, 0, 2**40)
         rewards = _sample(rng, self.code, size)
-        return np.clip(rewards, -self.half_range, self.half_range)
+        found: Floats = np.clip(rewards, -self.half_range, self.half_range)
+        return found
 
     def sample_sum(self, rng: Rng, n: int) -> float:
         """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws.

@@ -341,7 +341,8 @@ def matched_sum(rng: Rng, row: Floats, n: int) -> float:
         count = binomial_by_rejection(rng, n, row[_FIRST + size + j])
         total += count * row[_FIRST + j]
         n -= count
-    return total + n * row[_FIRST + size - 1]
+    found: float = total + n * row[_FIRST + size - 1]
+    return found
 
 
 @kernel

@@ -239,7 +239,8 @@ def _count(rng: Rng, n: float, p: float) -> float:
         variance = n * p * (1.0 - p)
         if variance >= _NORMAL_FROM:
             number = np.floor(n * p + math.sqrt(variance) * rng.standard_normal() + 0.5)
-            return total + sign * max(0.0, min(n, number))
+            found: float = total + sign * max(0.0, min(n, number))
+            return found
         i = max(1.0, np.floor(n * p))
         reached, p = order_statistic(rng, i, n, p)
         if reached:

@@ -41,7 +41,8 @@ def next_release_kernel(pulls: int, eta: float, first: int = 1) -> int:
         if release >= MOST_PULLS:
             return MOST_PULLS
         if math.ceil(release) > pulls:
-            return math.ceil(release)
+            found: int = math.ceil(release)
+            return found
         j += 1
 
 

@@ -144,7 +144,8 @@ def noisy_mean_width_kernel(scale: float, log_failure: float, size: float) -> fl
     rate = 8.0 * log_failure / ((1.0 + 8.0 * scale * scale) * size)
     noise = scale * scale * rate
     tilt = np.sqrt(rate / (1.0 + noise))
-    return (log_failure / size + np.log1p(noise)) / tilt + tilt / 8.0
+    found: float = (log_failure / size + np.log1p(noise)) / tilt + tilt / 8.0
+    return found
 
 
 @checked_arguments

@@ -133,7 +133,8 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
         If `sums` are not numbers.
     """
     sizes = np.abs(check_values("sums", sums, -_LARGEST, _LARGEST))
-    return sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])
+    found: Floats = sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])
+    return found
 
 
 def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:

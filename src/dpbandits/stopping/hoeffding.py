@@ -135,7 +135,8 @@ class DPHoeffdingStop(StoppingRule):
         """
         if epoch > 1000:
             raise ValueError(f"epoch={epoch!r} is out of range; allowed: at most 1000")
-        return FIRST * 2 ** (epoch - 1)
+        found: int = FIRST * 2 ** (epoch - 1)
+        return found
 
     @checked_arguments
     def width(self, epoch: Count) -> float:
@@ -202,7 +203,8 @@ class DPHoeffdingStop(StoppingRule):
         epoch = 1
         while self.width(epoch) > width:
             epoch += 1
-        return FIRST * (2**epoch - 1)
+        found: int = FIRST * (2**epoch - 1)
+        return found
 
     def stop(self, samples: Samples, rng: Rng) -> float:
         epoch = 0

@@ -383,4 +383,5 @@ class DPExponentialNAS(DPNAS):
         return n.bit_length() - 1 if n & (n - 1) == 0 else 0
 
     def look_time(self, look: int) -> int:
-        return 2 ** check_integer("look", look, 1, 1000)
+        found: int = 2 ** check_integer("look", look, 1, 1000)
+        return found
