@@ -193,6 +193,8 @@ def changed(part, value):
 SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in ("format", "design") for v in VALUES}
 PLANNED = ("events", "level", "assumed shares of success")  # null: the plan is not known
 SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in PLANNED for v in VALUES if v is not None}
+MORE = ("events", "level", "assumed shares of success")
+SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in MORE for v in VALUES[1:]}
 SPOILT |= {f"releases={v!r:.20}": changed("releases", v) for v in RELEASES}
 SPOILT |= {f"{p}={v!r:.9}": changed(p, v) for p in FIELDS if p != "futility" for v in VALUES}
 WORDS = ["", "x", "nan", "1e400", "-1", "0", "None", "9" * 5000, "1.5", "1e308", "12/20,11/20,1/1"]
