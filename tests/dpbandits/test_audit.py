@@ -177,6 +177,8 @@ def test_what_is_not_released_is_a_value_of_its_own():
         (lambda: TablePair([[0, 1]], 0, 1, 1), "value=1 is what the table has there"),
         (lambda: FixedRewards([[0, 1]]).total(0, 3), "has 2 rewards, and 3 are asked for"),
         (lambda: FixedRewards([[0, 1]]).pull(1), "arm=1 is out of range"),
+        (lambda: FixedRewards([[0, 1]], promise=3), "promise=3 is not a pair"),
+        (lambda: FixedRewards([[0, 1]], promise=(2.0, 1.0)), "promise.0.=2.0 is out of range"),
         (lambda: audit(3, ONE), "target=3 cannot be audited"),
         (lambda: audit(flat, ONE, 15), "n_runs=15 is out of range"),
         (lambda: audit(flat, ONE, failure=0.0), "failure=0.0 is out of range"),

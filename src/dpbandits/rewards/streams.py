@@ -19,7 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_generator, check_integer, check_positive, check_range
+from dpbandits._validation import (
+    check_generator,
+    check_integer,
+    check_order,
+    check_positive,
+    check_range,
+)
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
@@ -617,7 +623,8 @@ class FixedRewards(Source):
     Raises
     ------
     ValueError
-        If `table` is not a row of finite numbers for each arm, all of one length of at least 1.
+        If `table` is not a row of finite numbers for each arm, all of one length of at least 1, or
+        `promise` is no order and bound.
 
     Examples
     --------
@@ -640,7 +647,11 @@ class FixedRewards(Source):
     ) -> None:
         self._load(list(check_table(table)), log, read)
         if promise is not None:
-            self.order, self.moment_bound = promise
+            allowed = "allowed: order and bound of a moment, such as (1.0, 4.0)"
+            if not isinstance(promise, tuple) or len(promise) != 2:
+                raise ValueError(f"promise={promise!r} is not a pair; {allowed}")
+            self.order = check_order("promise[0]", promise[0])
+            self.moment_bound = check_positive("promise[1]", promise[1])
 
     def _load(self, arms: Sequence[NDArray[Any]], log: bool, read: Ints | None = None) -> None:
         self.n_arms, self.log = len(arms), log
