@@ -111,6 +111,7 @@ def test_an_audit_runs_the_program_of_each_class(name, monkeypatch):
 
 
 def test_heavy_tails_are_audited_by_their_formula():
+    assert dpb.LDPRSE(1e-12).tables is None and dpb.audit(dpb.LDPRSE(1e-12)).exact
     found = dpb.audit(dpb.LDPRSE(1.0))
     assert (found.kind, found.exact, found.verdict) == ("formula", True, "acquitted")
 

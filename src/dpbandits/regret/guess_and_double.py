@@ -97,7 +97,8 @@ class GuessAndDouble(RegretAlgorithm):
 
     @property
     def tables(self) -> Tables | None:
-        tables, base = super().tables, self.base.tables
+        base = self.base.tables
+        tables = None if base is None else super().tables
         if tables is None or base is None:
             return None
         return tables._replace(low=base.low, high=base.high, promise=base.promise)

@@ -68,7 +68,7 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
     bound_for: ClassVar[Any] = HeavyTailInstance
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> Tables | None:
         """Tables whose rewards all count, with a bound on the moment for which it decides early.
 
         The order is v = 1. The promise need not be kept: privacy holds whatever is promised.
@@ -128,9 +128,13 @@ class HeavyElimination(HeavyTailAlgorithm):
         return PrivacyGuarantee(self.model, self.epsilon)
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> Tables | None:
+        if self.first_decision(2, MOST_PULLS) > MOST_PULLS:  # no table is as long
+            return None
         found = super().tables
-        return found._replace(low=0.0) if self.schedule in NON_NEGATIVE else found
+        if found is None or self.schedule not in NON_NEGATIVE:
+            return found
+        return found._replace(low=0.0)
 
     def _moment_for(self, reward: float) -> float:
         return _scaled_moment(self, reward)
