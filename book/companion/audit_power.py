@@ -2,12 +2,14 @@
 
 ``python -m companion.audit_power NAME`` renews the row of a class in ``book/data/audit-power.csv``;
 ``NAME=E`` at the budget E, ``NAME@N`` with N runs on each table, and with N = 0 by integration of
-the class's law. Each row depends on these and on `SEED`, and on nothing else, so that any of them
-can be computed again by `measure`.
+the class's law; ``NAME:1.5,2`` tries these factors alone. Each row depends on these and on `SEED`,
+and on nothing else, so that any of them can be computed again by `measure`. With ``honest NAME@N``
+a class is audited at the budget that it declares, with 20 seeds: ``book/data/audit-honest.csv``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Sequence
@@ -28,17 +30,41 @@ from dpbandits.auditing import (
     overstated,
     power,
 )
-from dpbandits.auditing.cases import group_of
+from dpbandits.auditing.cases import DELTA, N_PULLS, group_of
 
-__all__ = ["BROKEN", "FILE", "SEED", "measure", "read", "rows"]
+__all__ = ["BROKEN", "FILE", "HONEST", "SEED", "WHY", "honest", "measure", "read", "rows"]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-power.csv"
 """Where the rows are kept."""
-SEED = 34
+HONEST = FILE.with_name("audit-honest.csv")
+"""Where audits of classes at their own budgets are kept."""
+SEED, SEEDS = 34, 20
 LOOP_RUNS, PROGRAM_RUNS = 300_000, 40_000
 """Runs on each table of an audit: by a compiled loop, and by a program."""
+LENGTHS = dict.fromkeys(("BennettDPSE", "BinomialDPSE"), 256)
+"""Length of the tables of what hardly ever decides on the shortest."""
 NAMES = ("name", "declared")
+TRIAL = dpb.GroupSequential(per_look=8, critical=2.0, looks=2)
+"""A trial of which all releases are audited; its budget is set for each row."""
 
+_SHARED = (
+    "a reward is in several sums, each with a share of ε, and a pull only compares two of them"
+)
+_COIN = "with two arms a coin names the next one, and only the time of stopping shows a release"
+WHY = {
+    "LDPUCB": "each reward has noise of its own, and a pull compares means that have many of them",
+    **dict.fromkeys(("DPUCB", "DPUCBBound", "DPUCBHybrid", "DPUCBInt"), _SHARED),
+    **dict.fromkeys(("DPTT", "AdaPTT", "AdaPTTStar"), _COIN),
+    "AdaptiveTree": "a reward is in four sums, and all of them have to be large at once",
+    "GroupSequential": "noise in whole numbers cannot be moved on the tape: runs are counted",
+    "DPKLUCB": "with so few runs, tables of two arms alone are tried",
+    "BennettDPSE": "on tables this short a test hardly ever drops an arm",
+    "DPBernsteinStop": "its program is slow, and these are few runs",
+    "LazyDPTS": "the sampler's own noise comes on top of the released mean's",
+    "DPNAS": "on a stream of this length halting shows a part of ε; later looks are not integrated",
+    "DPRUCB": "only the third pull is integrated, which shows one of several sums of a reward",
+}
+"""Why no smaller factor is convicted: name of a class → the reason."""
 
 BROKEN = {"DPUCBBound, split full": dpb.DPUCBBound(1.0, split="full")}
 """What breaks a printed promise of ε = 1: name → the configuration, which is run as it is."""
@@ -55,10 +81,13 @@ def rows(declared: float = 1.0) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        Configurations, of every private class and of what is broken.
+        Configurations, of every private class, of a trial, and of what is broken.
     """
     cases = audit_cases(declared, PROGRAM_RUNS, PROGRAM_RUNS)
-    return {name: case.target for name, case in cases.items()} | BROKEN
+    trial = dataclasses.replace(TRIAL, epsilon=declared)
+    return (
+        {name: case.target for name, case in cases.items()} | {type(TRIAL).__name__: trial} | BROKEN
+    )
 
 
 def measure(
@@ -84,7 +113,7 @@ def measure(
     -------
     dict of str to object
         The row: `least` is the least convicted factor, infinite if none was; the other columns are
-        about that audit, or about the one at the greatest factor.
+        about that audit, or about the one at the greatest factor; `tried` has all factors.
     """
     target = rows(declared)[name]
     looped = bool(accelerators(type(target), TableRuns)) and not hasattr(target, "counter")
@@ -94,8 +123,14 @@ def measure(
         printed = dpb.PrivacyGuarantee("central", 1.0)
         once = audit(target, None, n_runs, [SEED], FAILURE, guarantee=printed)
         found = Power(printed, {1.0: once})
+    elif n_runs and isinstance(target, dpb.DPUCBInt):  # what it declares depends on the horizon
+        promised = dpb.PrivacyGuarantee("central", declared, DELTA)
+        given = {
+            c: dpb.DPUCBInt.calibrated(c * declared, DELTA, N_PULLS, by="interval") for c in factors
+        }
+        found = power(given, (), n_runs, [SEED], guarantee=promised, n_pulls=N_PULLS)
     elif n_runs:
-        found = power(target, factors, n_runs, [SEED])
+        found = power(target, factors, n_runs, [SEED], n_pulls=LENGTHS.get(name))
     else:
         found = _integrated(target, factors)
     decisive = found.decisive
@@ -103,8 +138,9 @@ def measure(
     return {
         "name": name,
         "declared": declared,
-        "group": "broken" if name in BROKEN else group_of(name),
+        "group": _group(name),
         "kind": decisive.kind,
+        "tried": " ".join(f"{c:g}" for c in found.audits),
         "least": found.least,
         "factor": found.least if math.isfinite(found.least) else max(found.audits),
         "verdict": decisive.verdict,
@@ -117,6 +153,43 @@ def measure(
         "n_runs": n_runs,
         "failure": decisive.failure,
     }
+
+
+def honest(name: str, n_runs: int, declared: float = 1.0) -> dict[str, Any]:
+    """Audit a class at the budget that it declares, with 20 seeds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class.
+    n_runs : int
+        Runs on each table of an audit.
+    declared : float
+        The budget ε that is declared.
+
+    Returns
+    -------
+    dict of str to object
+        How many seeds were convicted, and the highest bound.
+    """
+    target = rows(declared)[name]
+    audits = [audit(target, None, n_runs, [SEED, k], FAILURE) for k in range(SEEDS)]
+    return {
+        "name": name,
+        "declared": declared,
+        "kind": audits[0].kind,
+        "n_runs": n_runs,
+        "seeds": SEEDS,
+        "convicted": sum(each.convicted for each in audits),
+        "highest": max(each.epsilon_lower for each in audits),
+        "failure": FAILURE,
+    }
+
+
+def _group(name: str) -> str:
+    """Return under which heading a row stands."""
+    special = dict.fromkeys(BROKEN, "broken") | {type(TRIAL).__name__: "trials"}
+    return special.get(name) or group_of(name)
 
 
 def _integrated(target: Any, factors: Sequence[float]) -> Power:
@@ -132,36 +205,56 @@ def _integrated(target: Any, factors: Sequence[float]) -> Power:
     return Power(target.guarantee, audits)
 
 
-def read() -> pd.DataFrame:
+def read(path: Path = FILE) -> pd.DataFrame:
     """Return the rows that have been measured.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        `FILE` or `HONEST`.
 
     Returns
     -------
     pandas.DataFrame
         A row for each class and budget.
     """
-    return pd.read_csv(FILE) if FILE.exists() else pd.DataFrame(columns=list(NAMES))
+    if not path.exists():
+        return pd.DataFrame(columns=list(NAMES))
+    return pd.read_csv(path, dtype={"tried": str})
+
+
+def _write(path: Path, row: dict[str, Any], order: list[str]) -> None:
+    """Put a row in the place of the one of the same class and budget."""
+    others = read(path)
+    same = (others["name"] == row["name"]) & (others["declared"] == row["declared"])
+    table = pd.concat([others[~same], pd.DataFrame([row])], ignore_index=True)
+    table.sort_values(order).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def main(names: Sequence[str]) -> None:
     """Measure rows, each written as soon as it is there: all at ε = 1, or those named.
 
+    With "honest" first, classes are audited at the budget that they declare.
+
     Parameters
     ----------
     names : sequence of str
-        Names of classes, each with ``=E`` behind it for another budget than 1, and ``@N`` for
-        another number of runs.
+        Names of classes, each with ``=E`` behind it for another budget than 1, ``@N`` for another
+        number of runs, and ``:C,C`` for other factors.
     """
-    for given in names or rows():
-        name, _, runs = given.partition("@")
+    own = list(names[:1]) == ["honest"]
+    for given in names[own:] or rows():
+        name, _, listed = given.partition(":")
+        name, _, runs = name.partition("@")
         name, _, epsilon = name.partition("=")
-        row = measure(name, float(epsilon or 1.0), n_runs=int(runs) if runs else None)
-        others = read()
-        same = (others["name"] == name) & (others["declared"] == row["declared"])
-        table = pd.concat([others[~same], pd.DataFrame([row])], ignore_index=True)
-        table.sort_values(["declared", "group", "name"]).to_csv(
-            FILE, index=False, float_format="%.6g", lineterminator="\n"
-        )
+        factors = [float(c) for c in listed.split(",")] if listed else FACTORS
+        if own:
+            row = honest(name, int(runs), float(epsilon or 1.0))
+            _write(HONEST, row, list(NAMES))
+            sys.stdout.write(f"{name}: {row['convicted']} convicted, ε ≥ {row['highest']:.3f}\n")
+            continue
+        row = measure(name, float(epsilon or 1.0), factors, int(runs) if runs else None)
+        _write(FILE, row, ["declared", "group", "name"])
         least, bound = row["least"], row["epsilon_lower"]
         sys.stdout.write(f"{name}, ε = {row['declared']:g}: c = {least:g}, ε ≥ {bound:.3f}\n")
 

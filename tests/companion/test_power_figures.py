@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import dpbandits as dpb
 from companion import audit_power
 from companion.figures import power
 from companion.figures.redraw import recipe_of, redraw
@@ -68,3 +69,23 @@ def test_the_recorded_power_is_of_what_exists_and_can_be_computed_again():
         assert again["epsilon_lower"] == pytest.approx(row["epsilon_lower"], rel=1e-5)
     with pytest.raises(ValueError, match="has no known law; allowed: n_runs of 16 or more"):
         audit_power.measure("DPUCB", n_runs=0)
+
+
+def test_the_recorded_power_says_what_was_tried_and_why_it_is_no_less():
+    recorded = audit_power.read()
+    for row in recorded.itertuples():
+        tried = [float(c) for c in row.tried.split()]
+        assert tried == sorted(tried) and tried[-1] == row.factor
+    weak = recorded["least"].gt(1.1) & recorded["declared"].eq(1.0)
+    assert set(recorded["name"][weak]) <= set(audit_power.WHY) <= set(audit_power.rows())
+
+
+def test_no_class_is_convicted_at_its_own_budget(monkeypatch):
+    own = audit_power.read(audit_power.HONEST)
+    assert (own["convicted"] == 0).all() and (own["seeds"] >= 20).all()
+    assert (own["highest"] <= own["declared"]).all()
+    again = audit_power.honest("DPRUCB", 16)
+    assert (again["convicted"], again["seeds"], again["kind"]) == (0, 20, "formula")
+    boastful = property(lambda self: dpb.PrivacyGuarantee("central", 0.1))
+    monkeypatch.setattr(dpb.DPRUCB, "guarantee", boastful)
+    assert audit_power.honest("DPRUCB", 16)["convicted"] == 20

@@ -712,6 +712,40 @@ class SameChoice:
 
 
 @dataclass(frozen=True)
+class SameEpoch:
+    """A rule halts with a sum above the stream's, by a sample's range, as the exact law has it."""
+
+    rule: object
+    other: object
+    runs: int = 4000
+
+    def law(self, rule, end):
+        """Earlier epochs do not halt, and the last one's noise exceeds the range of a sample."""
+        going, last = 1.0, 1
+        while 16 * (2**last - 1) < end:
+            bound, scale = (
+                rule.width(last) / rule.alpha,
+                2.0 / (rule.epsilon * 16 * 2 ** (last - 1)),
+            )
+            going *= 1 - 0.5 * math.exp((1 - bound) / scale) - 0.5 * math.exp(-(1 + bound) / scale)
+            last += 1
+        above = going * 0.5 * math.exp(-rule.epsilon)
+        return [above, 1 - above], last
+
+    def holds(self, name):
+        pair = dpb.auditing.audit_exactly(self.rule).pair
+        stream, rng = pair.neighbour[0], np.random.default_rng(0)
+        law, last = self.law(self.rule, stream.size)
+        least = 1.0 - self.rule.alpha * self.rule.width(last)  # if the mean is that of the table
+        found = [self.rule.run(stream, rng, stream.size) for _ in range(self.runs)]
+        above = sum(each.samples == stream.size and each.estimate >= least for each in found)
+        seen = [above, self.runs - above]
+        assert pair.table.min() == 1.0 and stream[-1] == -1.0
+        assert frequencies_hold(law, seen)
+        assert not frequencies_hold(self.law(self.other, stream.size)[0], seen)
+
+
+@dataclass(frozen=True)
 class SameLook:
     """Arm 0, behind by two outcomes of three, is chosen as often as the exact law has it."""
 
@@ -836,6 +870,9 @@ CASES |= {
     (dpb.DPRUCB, ExactRun, "integrated"): [SameChoice(dpb.DPRUCB(10.0), dpb.DPRUCB(20.0))],
     (dpb.DPNAS, ExactRun, "integrated"): [
         SameHalting(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(12.0, 0.9, 0.9))
+    ],
+    (dpb.DPHoeffdingStop, ExactRun, "integrated"): [
+        SameEpoch(dpb.DPHoeffdingStop(1.0, 0.9, 0.5), dpb.DPHoeffdingStop(1.5, 0.9, 0.5))
     ],
     (dpb.DPExponentialNAS, ExactRun, "integrated"): [
         SameHalting(dpb.DPExponentialNAS(9.0, 0.9, 0.9), dpb.DPExponentialNAS(12.0, 0.9, 0.9))

@@ -24,7 +24,7 @@ from dpbandits.auditing.truths import (
 from dpbandits.auditing.verdicts import FEWEST_RUNS
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop
+from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, DPHoeffdingStop, EBGStop
 
 __all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths"]
 
@@ -86,7 +86,7 @@ def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[st
         count(BinaryTree(epsilon, N_COUNTED)),
         *(count(kind(epsilon)) for kind in (LogarithmicCounter, HybridCounter)),
         count(AdaptiveTree(epsilon, N_COUNTED)),
-        *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS)),
+        *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS, DPHoeffdingStop)),
         *(run(kind(epsilon)) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
         run(alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
         *(exact(kind(epsilon)) for kind in (alg.DPSE, alg.TunedDPSE)),

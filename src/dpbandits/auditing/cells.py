@@ -238,7 +238,9 @@ class CellEvent:
         return f"{len(cells)} of {among} cells of outputs"
 
 
-def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float) -> CellEvent:
+def choose_event(
+    grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float, share: float = 0.0
+) -> CellEvent:
     """Grow cells, put them in order, and choose the beginning that promises the highest bound.
 
     Parameters
@@ -251,6 +253,8 @@ def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: 
         Runs that the test will have.
     failure, delta : float
         Probability with which its bound may fail, and δ.
+    share : float
+        Least share of the runs on both sides in a cell, beyond the few that any cell has.
 
     Returns
     -------
@@ -258,7 +262,7 @@ def choose_event(grown: Seen, tested: Seen, n_runs: int, failure: float, delta: 
         The event.
     """
     n = len(grown.weights)
-    cells = Cells(grown, 8.0 if n > 500 else 3.0)
+    cells = Cells(grown, max(8.0 if n > 500 else 3.0, 2.0 * share * n))
     m = len(cells.nodes)
     a = np.bincount(cells(grown.likely), None, m)
     b = np.bincount(cells(grown.rare), grown.weights, m)

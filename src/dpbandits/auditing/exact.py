@@ -40,11 +40,12 @@ from dpbandits.auditing.subjects import check_one_arm
 from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
-from dpbandits.stopping import crossing_streams, privacy_loss
+from dpbandits.stopping import DPHoeffdingStop, crossing_streams, privacy_loss
 from dpbandits.stopping.nas import NASFamily
 
 __all__ = [
     "audit_elimination",
+    "audit_epoch",
     "audit_exactly",
     "audit_first_choice",
     "audit_look",
@@ -231,6 +232,50 @@ def audit_report(
     else:  # B is told as yes with the probability with which 0 is told as no
         loss = math.log((1 - plan.lie) / plan.lie)
     return _found(algorithm, pair, loss, "one person's report", guarantee)
+
+
+@_law_of(DPHoeffdingStop)
+def audit_epoch(
+    rule: DPHoeffdingStop,
+    instance: HeavyTailInstance | None = None,
+    guarantee: PrivacyGuarantee | None = None,
+) -> Audit:
+    """Audit exactly the release of the epoch in which a stream of the greatest samples halts.
+
+    Its last sample is the least on the neighbour. The estimate tells the released sum, and above
+    both sums the ratio of the densities of the noise is constant.
+
+    Parameters
+    ----------
+    rule : DPHoeffdingStop
+        Of this class itself.
+    instance : HeavyTailInstance, optional
+        Not used: samples are in a range.
+    guarantee : PrivacyGuarantee, optional
+        What is declared, in place of what the rule says.
+
+    Returns
+    -------
+    Audit
+        The verdict, with the loss of the release.
+
+    Raises
+    ------
+    ValueError
+        If the law of `rule` is not known.
+
+    Examples
+    --------
+    >>> audit_epoch(DPHoeffdingStop(2.0, 0.5, 0.05)).epsilon_lower
+    2.0
+    """
+    _check_program(rule, DPHoeffdingStop)
+    _check_given(instance, guarantee)
+    high, scale = rule.half_range, 2.0 * rule.half_range / rule.epsilon
+    stream = np.full((1, rule.noiseless_time(high)), high)
+    pair = TablePair(stream, 0, stream.size - 1, -high)
+    event = f"halting at {stream.size}, and the estimate"
+    return _found(rule, pair, 2.0 * high / scale, event, guarantee)
 
 
 @_law_of(DPRUCB)

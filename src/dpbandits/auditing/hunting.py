@@ -32,6 +32,7 @@ _KEPT = 4  # candidates of the last round
 _TURNS = 12  # single rewards that are turned
 _EDGE = 0.02
 _FITS = 0.8  # share of the tapes on which a move fits
+_LEAST_SHARE = 0.02
 _FAR = 2.5  # loss beyond which weights vary too much
 
 
@@ -137,7 +138,7 @@ class Candidate:
         """The bound that it promises."""
         return 0.0 if self.event is None else self.event.promise
 
-    def look(self, program: Program, n: int, plan: Hunt) -> None:
+    def look(self, program: Program, n: int, plan: Hunt, share: float = 0.0) -> None:
         """Run more, and choose an event anew.
 
         Parameters
@@ -148,6 +149,8 @@ class Candidate:
             Runs on each table.
         plan : Hunt
             How much is searched for.
+        share : float
+            Least share of the runs in a cell.
         """
         program.load(self.pair)
         half = max(n // 2, 10)
@@ -156,7 +159,7 @@ class Candidate:
             found = [self.grown.joined(found[0]), self.tested.joined(found[1])]
         self.grown, self.tested = found
         delta = plan.promised.delta
-        self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta)
+        self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta, share)
 
     def align(self, program: Program, plan: Hunt) -> None:
         """Make the move finer, and forget what was run with the old one.
@@ -242,7 +245,8 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     highest = max((group.move.total for group in fitting), default=0.0)
     size = plan.tables.high - plan.tables.low
     declared = (1 + _EDGE) * plan.promised.epsilon / size
-    least = max(0.7 * highest, declared if highest > declared else 0.0)
+    share = 0.95 if program.several else 0.7  # of several numbers all of a move may be seen
+    least = max(share * highest, declared if highest > declared else 0.0)
     able = [group for group in fitting if group.move.total >= least]
     found = [Candidate(pair, group.move) for group in able for pair in group.pairs]
     loose = [group for group in groups if group.fit <= _FITS]  # perhaps no move can fit: a flaw
@@ -256,8 +260,10 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
         if each.move.shifts:
             each.align(program, plan)
         each.look(program, max(plan.n_runs // 50, 100), plan)
-    best = max(found, key=lambda each: each.promise)
-    return _turned(program, plan, best, rng)
+    best = _turned(program, plan, max(found, key=lambda each: each.promise), rng)
+    if program.several:  # events of many numbers take more runs to be told apart
+        best.look(program, plan.n_runs // 6, plan, share=_LEAST_SHARE)
+    return best
 
 
 def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidate:

@@ -21,6 +21,7 @@ LIKELY, RARE = 0, 1
 """The sides of a pair: its table, where an event is to be likely, and the neighbour."""
 
 _PAIRED = 8  # up to so many released values all differences are seen, beyond those of neighbours
+_SEVERAL = 4  # from so many on events may ask that all of them are large, or small
 _WITNESSES = 24  # runs that are repeated at the end
 _NOT_A_NUMBER, _INFINITE = -1e300, 1e300
 
@@ -81,6 +82,11 @@ class Program:
     def label(self) -> str:
         """What tables call the subject."""
         return self.subject.label
+
+    @property
+    def several(self) -> bool:
+        """Whether so many numbers are released that an event may be about all of them."""
+        return self._n_values is not None and self._n_values >= _SEVERAL
 
     def declared(self, n_pulls: int) -> PrivacyGuarantee:
         """Return what the subject declares.
@@ -255,7 +261,7 @@ class Program:
         return Seen(likely, rare, found[moved][1])
 
     def _features(self, rows: Floats) -> Floats:
-        """Add differences of released values to outputs."""
+        """Add differences of released values to outputs, and the least and greatest of several."""
         n_values = self._n_values
         if n_values is None or n_values < 2:
             return rows
@@ -266,4 +272,10 @@ class Program:
             for j in range(i + 1, n_values if n_values <= _PAIRED else min(i + 2, n_values))
         ]
         first, second = np.array(places).T
-        return np.hstack([rows, values[:, second] - values[:, first]])
+        found = [rows, values[:, second] - values[:, first]]
+        if self.several and n_values <= _PAIRED:
+            later = [values, *(values[:, i:] - values[:, [i - 1]] for i in range(1, n_values - 1))]
+            found += [
+                side(each, axis=1, keepdims=True) for each in later for side in (np.min, np.max)
+            ]
+        return np.hstack(found)
