@@ -222,7 +222,17 @@ WORDS = {"name", "label", "event"}
 
 PLAYING = {
     *("play", "stop", "decide", "draw", "draw_table", "outputs", "rewards", "loss", "sums"),
-    *("cost", "is_beaten", "release", "demand", "is_left_behind", "plan", "plan_epoch", "bonus"),
+    *(
+        "cost",
+        "far",
+        "is_beaten",
+        "release",
+        "demand",
+        "is_left_behind",
+        "plan",
+        "plan_epoch",
+        "bonus",
+    ),
     *(
         "expectation",
         "noise_share",
