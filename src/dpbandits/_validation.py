@@ -195,7 +195,7 @@ def _power(number: int) -> str:
             return f"2**{number.bit_length() - 1}"
         if (number + 1).bit_count() == 1:
             return f"2**{number.bit_length()} - 1"
-        exponent = len(str(number)) - 1
+        exponent = round(math.log10(number))  # of a number that may be too long to write
         if number == 10**exponent:
             return f"10**{exponent}"
     return str(number)
