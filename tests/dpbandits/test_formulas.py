@@ -105,7 +105,7 @@ OTHERS = {
             *("identification.dp_tt.DPTT.cost", "identification.dp_tt.DPTT.least_cost"),
             *("identification.dplre.DPLRE.demand", "identification.dplre.DPLRE.is_left_behind"),
             *("identification.dplre.DPLRE.plan", "identification.dplre.DPLRE.far"),
-            "identification.top_two.kl",
+            *("identification.top_two.kl", "regret.heavy.HeavyElimination.first_decision"),
             *(
                 "identification.dplre.DPLRE.noise_share",
                 "identification.characteristic.adapted_share",

@@ -318,7 +318,8 @@ def test_an_algorithm_learns(algorithm):
 
 def names_no_bound(algorithm):
     """Whether it leaves the bound as it is where none is known: infinite."""
-    return type(algorithm)._regret_bound is dpb.RegretAlgorithm._regret_bound
+    kind, base = type(algorithm), dpb.RegretAlgorithm
+    return kind._regret_bound is base._regret_bound and kind.regret_bound is base.regret_bound
 
 
 @every_algorithm
