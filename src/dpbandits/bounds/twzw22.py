@@ -50,7 +50,7 @@ __all__ = [
 _MOST_EPOCHS = 1000
 _FAR = 1e100  # above every gap
 _MODELS = ("central", "local")
-_Horizon = Annotated[int, whole(2, 10**20_000)]  # claims look at 10^10 000
+_Horizon = Annotated[int, whole(2, 10**100_000)]  # claims look at 10^50 000 and the like
 
 
 @checked_arguments
@@ -273,7 +273,7 @@ def dprucb_regret(
 
 @checked_arguments
 def reconstructed_width_constant(
-    horizon: Annotated[int, whole(3, 10**20_000)], order: Order
+    horizon: Annotated[int, whole(3, 10**100_000)], order: Order
 ) -> float:
     """Return the C that the reconstructed bonus of DPRUCB needs at least to hold at t = T.
 

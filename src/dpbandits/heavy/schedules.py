@@ -10,7 +10,6 @@ from typing import Annotated
 
 from dpbandits._validation import check_choice
 from dpbandits.configuration import (
-    LONGEST,
     Budget,
     Count,
     Fraction,
@@ -323,7 +322,7 @@ class TreeIndexPlan:
 
 @checked_arguments
 def tree_index(
-    horizon: Annotated[int, whole(2, LONGEST)],
+    horizon: Annotated[int, whole(2, 10**100_000)],
     epsilon: Budget,
     moment: Positive,
     order: Order,
