@@ -54,8 +54,11 @@ R = TypeVar("R")
 
 MOST_COUNTED = 2**62
 """The most that anything here is counted to, unless an annotation says otherwise."""
-LONGEST = 10**300
-"""The longest horizon of a theorem that is asked for a formula, and never played."""
+LONGEST = 10**20_000
+"""The longest horizon of a theorem that is asked for a formula, and never played.
+
+Claims about the limit of large horizons look at one of 10^10 000.
+"""
 
 
 def whole(minimum: int, maximum: int = MOST_COUNTED) -> Check:

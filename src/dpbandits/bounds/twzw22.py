@@ -22,6 +22,7 @@ from dpbandits._arrays import Floats
 from dpbandits._validation import check_choice, check_values
 from dpbandits.bounds.regret import check_arms, check_times, regret_of_pulls
 from dpbandits.configuration import (
+    LONGEST,
     ArmCount,
     Budget,
     Fraction,
@@ -50,7 +51,7 @@ __all__ = [
 _MOST_EPOCHS = 1000
 _FAR = 1e100  # above every gap
 _MODELS = ("central", "local")
-_Horizon = Annotated[int, whole(2, 10**100_000)]  # claims look at 10^50 000 and the like
+_Horizon = Annotated[int, whole(2, LONGEST)]
 
 
 @checked_arguments
@@ -272,9 +273,7 @@ def dprucb_regret(
 
 
 @checked_arguments
-def reconstructed_width_constant(
-    horizon: Annotated[int, whole(3, 10**100_000)], order: Order
-) -> float:
+def reconstructed_width_constant(horizon: Annotated[int, whole(3, LONGEST)], order: Order) -> float:
     """Return the C that the reconstructed bonus of DPRUCB needs at least to hold at t = T.
 
     With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). Where n is a

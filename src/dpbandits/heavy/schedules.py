@@ -10,6 +10,7 @@ from typing import Annotated
 
 from dpbandits._validation import check_choice
 from dpbandits.configuration import (
+    LONGEST,
     Budget,
     Count,
     Fraction,
@@ -322,7 +323,7 @@ class TreeIndexPlan:
 
 @checked_arguments
 def tree_index(
-    horizon: Annotated[int, whole(2, 10**100_000)],
+    horizon: Annotated[int, whole(2, LONGEST)],
     epsilon: Budget,
     moment: Positive,
     order: Order,

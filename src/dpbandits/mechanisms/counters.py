@@ -22,6 +22,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
 from dpbandits._validation import check_choice, check_range
 from dpbandits.configuration import (
+    LONGEST,
     Budget,
     Configuration,
     Fraction,
@@ -47,7 +48,7 @@ __all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "Logarithmic
 SPLITS = ("half", "full")
 _laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 _Length = Annotated[int, whole(1, 2**62)]
-_Horizon = Annotated[int, whole(1, 10**20_000)]  # a proof has one of 10^10 000, played by nobody
+_Horizon = Annotated[int, whole(1, LONGEST)]
 _LogTerm = Annotated[float, between(0.0, 1e15)]
 
 HYBRID_STATE = TREE_LEVELS + 1
