@@ -176,14 +176,14 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
 
 
 @kernel
-def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
+def _looseness(knots: Floats, values: Floats, size: int, i: int, best: float) -> float:
     """Return the distance of the bounds between knots i and i + 1, over what is tolerated."""
     width = knots[i + 1] - knots[i]
     chord = (values[i + 1] - values[i]) / width
     left = right = chord
     if i > 0:
         left = max((values[i] - values[i - 1]) / (knots[i] - knots[i - 1]), chord)
-    if i + 2 < knots.size:
+    if i + 2 < size:
         right = min((values[i + 2] - values[i + 1]) / (knots[i + 2] - knots[i + 1]), chord)
     if i == 0:
         distance, top = (chord - right) * width, values[1] - right * width
@@ -191,7 +191,7 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
         return 0.0
     else:
         place = width
-        if i + 2 < knots.size:
+        if i + 2 < size:
             place *= (chord - right) / (left - right)
         distance, top = (left - chord) * place, values[i] + left * place
     fall = max(best - max(top, values[i], values[i + 1]), 0.0)
@@ -203,19 +203,25 @@ def _looseness(knots: Floats, values: Floats, i: int, best: float) -> float:
 def _refine(
     knots: Floats, values: Floats, size: int, ns: Floats, xs: Floats, epsilon: float
 ) -> int:
-    """Halve intervals until the bounds are close; return the number of knots."""
+    """Halve intervals until the bounds are close; return the number of knots.
+
+    What was close stays so while its neighbours stay: the more log L falls, the more is tolerated.
+    """
+    due = np.ones(knots.size, np.bool_)  # whether an interval has changed since it was looked at
     while True:
         best = values[:size].max()
         i = added = 0
         while i + 1 < size and size < knots.size:
-            wide = knots[i + 1] - knots[i] > _LEAST_WIDTH
-            if wide and _looseness(knots[:size], values[:size], i, best) > 1.0:
+            wide = due[i] and knots[i + 1] - knots[i] > _LEAST_WIDTH
+            due[i] = False
+            if wide and _looseness(knots, values, size, i, best) > 1.0:
                 middle, total = 0.5 * (knots[i] + knots[i + 1]), 0.0
                 for j in range(ns.size):
                     total += log_density(ns[j], xs[j], middle, epsilon)
                 for j in range(size, i + 1, -1):
-                    knots[j], values[j] = knots[j - 1], values[j - 1]
+                    knots[j], values[j], due[j] = knots[j - 1], values[j - 1], due[j - 1]
                 knots[i + 1], values[i + 1] = middle, max(total, -1e100)
+                due[max(i - 1, 0) : i + 3] = True
                 size, added, i = size + 1, added + 1, i + 1
             i += 1
         if added == 0:
