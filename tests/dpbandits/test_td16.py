@@ -313,9 +313,10 @@ def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
     ids=repr,
 )
 def test_skips_are_long(algorithm, horizon):
-    """Runs of so many pulls end; in the literal reading another arm may release for ever."""
+    """So many pulls are hardly ever made one by one, not even where an arm releases for ever."""
     play = algorithm.draw(TWO, horizon, np.array([horizon]), np.random.default_rng(0))
     assert play.counts.sum() == horizon and play.epoch_ends.size == 0
+    assert play.at_once > 0.999 * horizon
 
 
 @pytest.mark.parametrize(
