@@ -306,7 +306,7 @@ def test_skips_on_hybrid_counters_keep_the_law(make, epsilon):
         (dpb.DPUCB(1.0), 10**10),
         (dpb.DPUCBBound(1.0), 10**10),
         (dpb.DPUCBHybrid(1.0), 10**10),
-        (dpb.DPUCBInt(0.01, "refreshed"), 10**12),
+        (dpb.DPUCBInt(0.01, "refreshed"), 10**9),
         (dpb.DPUCBInt(0.01, "frozen"), 10**12),
         (dpb.DPUCBInt(0.01, "literal"), 10**7),
     ],
