@@ -58,8 +58,10 @@ WHY = {
     "AdaptiveTree": "a reward is in four sums, and all of them have to be large at once",
     "GroupSequential": "noise in whole numbers cannot be moved on the tape: runs are counted",
     "DPKLUCB": "with so few runs, tables of two arms alone are tried",
-    "BennettDPSE": "on tables this short a test hardly ever drops an arm",
-    "DPBernsteinStop": "its program is slow, and these are few runs",
+    **dict.fromkeys(
+        ("BennettDPSE", "BinomialDPSE"), "on tables this short a test hardly ever drops an arm"
+    ),
+    **dict.fromkeys(("DPBernsteinStop", "DPLRE"), "its program is slow, and these are few runs"),
     "LazyDPTS": "the sampler's own noise comes on top of the released mean's",
     "DPNAS": "on a stream of this length halting shows a part of ε; later looks are not integrated",
     "DPRUCB": "only the third pull is integrated, which shows one of several sums of a reward",
