@@ -114,7 +114,7 @@ def test_outcomes_stay_in_range(kernel):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("p", [3e-20, 1e-15, 1e-10, 1e-5, 0.3, 1 - 1e-5])
+@pytest.mark.parametrize("p", [3e-20, 1e-15, 1e-10, 1e-5, 0.3, 0.5, 1 - 1e-5])
 def test_counts_of_more_trials_than_an_integer_holds(p):
     """10^20 trials: a Poisson variable where np is small (total variation p), else normal."""
     n, size = 1e20, 2000
