@@ -234,6 +234,70 @@ def test_what_a_search_finds_on_a_page(extension):
     assert found["dpb.DPSE"]["x"].startswith("Elimination.")
 
 
+def test_a_search_finds_a_claim_by_the_id_it_once_had(extension):
+    retired = '<p id="claim-ss19-b">ss19-b: now <a class="x" href="#claim-ss19-a">ss19-a</a>.</p>'
+    records = extension("book_search").read_page(PAGE.replace("<p>Last.", f"{retired}<p>Last."))
+    assert {one["a"]: one["o"] for one in records if "o" in one} == {"claim-ss19-a": "ss19-b"}
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"\frac m2", "m/2"),
+        (r"\tfrac12\log_2T", "1/2 log₂ T"),
+        (r"\frac{C_2}\varepsilon", "C₂/ε"),
+        (r"69\tfrac13", "69 1/3"),
+        (r"\frac{\frac12 + x}{2\pi}", "(1/2 + x)/(2π)"),
+        (r"\dfrac{a}{\sqrt{\frac{b}{2n}}}", "a/(√(b/(2n)))"),
+        (r"\Bigl(\frac8{\Delta_a}\Bigr)^{\frac{1+v}v}", "(8/Δ_a)^((1+v)/v)"),
+        (r"T = 10^7 < 10^{11}", "T = 10⁷ < 10¹¹"),
+        (r"2t^{-4}e^{-\varepsilon|x|}", "2t⁻⁴e^(-ε|x|)"),
+        (r"q\le D^2n^*.\tag{B1}", "q ≤ D²n*. (B1)"),
+        (r"\sqrt2\,\sigma_{a,b}^2", "√2 σ_(a,b)²"),
+        (r"\hat\mu \in \{0, \dots, n\}", "μ̂ ∈ {0, …, n}"),
+        (r"\binom nk\mathbb E_0\mathrm{Reg}(T)", "binom(n, k)E₀ Reg(T)"),
+        (r"\sum_{n \ge n_0}\P(\text{arm } a)", "Σ_(n ≥ n₀) P(arm a)"),
+    ],
+)
+def test_formulas_as_text(extension, latex, text):
+    assert extension("book_search").plain_math(rf"\({latex}\)") == text
+
+
+def formulas():
+    """Return every formula of the book's sources."""
+    texts = [path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))]
+    for path in CHAPTERS:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    pattern = re.compile(
+        r"\$\$([^$`]+)\$\$|(?<![\\$])\$(?! )((?:[^$`\n]|\n(?!\s*\n))+)\$|```\{math\}\n(.+?)```",
+        re.DOTALL,
+    )
+    found = {next(filter(None, groups)) for text in texts for groups in pattern.findall(text)}
+    return sorted(found)
+
+
+COMMANDS = (
+    r"[cdt]?frac|sqrt|math[a-z]+|operatorname|tilde|displaystyle|[bB]igg?[lr]?|quad|begin|end"
+)
+OPERATORS = "log(?!it)|exp|max|min|sup|inf|sinh|cosh|tanh|left|right|text"
+"""Commands that no text shows, and those that stand alone where they are shown."""
+
+
+def test_no_command_stays_in_the_text_of_a_formula(extension):
+    plain = extension("book_search").plain_math
+    letter = r"[^\W\d_⁰¹²³⁴-⁹₀-₉]"
+    wrong = re.compile(
+        rf"\\|(?<!{letter})(?:{COMMANDS})|{letter}(?:{OPERATORS})(?!{letter})"
+        rf"|(?<!{letter})(?:{OPERATORS}){letter}"
+    )
+    found = formulas()
+    assert len(found) > 3000
+    for latex in found:
+        text = plain(re.sub(r"\\text\{[^{}]*\}|\\lim(?:sup|inf)", " ", latex))
+        assert not wrong.search(text), (latex, text)
+
+
 # ------------------------------------------------------------------- theorems, views and numbers
 
 
