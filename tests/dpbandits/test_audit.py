@@ -1,5 +1,6 @@
 """The auditor itself: its bounds hold and come near to the truth; its runs are the algorithm's."""
 
+import itertools
 import math
 
 import numpy as np
@@ -156,6 +157,15 @@ def test_the_loss_of_laws():
     heavy = dpb.instances.heavy_two_point(0.5, order=0.9)  # rewards of DP-SE are bounded without it
     losses = [audit_elimination(dpb.DPSE(0.5), instance=i).epsilon_lower for i in (heavy, None)]
     assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("n_values", [2, 5, 6, 7, 9])
+def test_differences_of_few_values_are_all_taken_of_many_those_of_neighbours(n_values, rng):
+    values = rng.normal(size=(64, n_values))
+    pairs = Features.fit(values[:32], values[32:], n_values).pairs
+    reach = n_values if n_values <= 6 else 1
+    expected = [(i, j) for i, j in itertools.combinations(range(n_values), 2) if j - i <= reach]
+    assert list(pairs) == expected
 
 
 def test_what_is_not_released_is_a_value_of_its_own():

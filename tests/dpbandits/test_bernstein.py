@@ -268,6 +268,15 @@ def test_constants_of_the_bound_on_samples():
     assert 370 * 2 * step / w / rest <= 1300 and 1.5 * 1.5 * 1300 + 2.5 / math.log(80) <= 3000
 
 
+@pytest.mark.parametrize(
+    ("square", "epsilon", "greatest"), [(4.0, 0.1, 80.0), (0.1, 2.0, 8.0), (4.0, 2.0, 27.2)]
+)
+def test_the_bound_of_planned_lengths_has_the_constants_of_the_theorem(square, epsilon, greatest):
+    """With R = 2 and W = 1/2: each of the noise, the range and the variance decides once."""
+    bound = bounds.bernstein_test_samples(0.5, square, 3, 0.05, epsilon, 2.0)
+    assert bound == pytest.approx(2.4 * math.log(61 * 27 / 0.05) * greatest, rel=1e-12)
+
+
 def test_planned_lengths_keep_their_bound():
     rng, ratios = np.random.default_rng(4), []
     for _ in range(2000):

@@ -13,6 +13,7 @@ from test_validation import refusal
 import dpbandits as dpb
 from dpbandits.identification import estimate_difference, isis2, normal_critical
 from dpbandits.identification.group_estimates import upper_tail
+from dpbandits.identification.group_plan import _least, usual_shares
 from dpbandits.identification.group_sequential import GroupSequential
 
 CONTROL, TREATMENT = isis2().shares[[0, 3]].tolist()
@@ -167,6 +168,7 @@ def test_futility_costs_power_and_not_level():
     at = idle.operating(CONTROL, CONTROL)
     assert at.patients < 0.6 * OURS.operating(CONTROL, CONTROL).patients
     assert sum(at.stops) == pytest.approx(1.0) and idle.decide(1, 140, 145) == "futility"
+    assert idle.decide(1, 140, 140) == "futility", "at the score itself"
     assert idle.decide(5, 700, 700) == "none"
 
 
@@ -236,6 +238,22 @@ def test_sizes_have_level_and_power_and_one_fewer_has_not(epsilon, boundary, mea
     steps = [dataclasses.replace(fewer, critical=fewer.critical + d / 1000) for d in range(-25, 26)]
     allowed = next(d for d in steps if max(d.error(p) for p in SHARES) <= 0.05)
     assert allowed.operating(TREATMENT, CONTROL).power < 0.9
+
+
+def test_the_usual_shares_are_equally_spaced_in_the_logarithm_of_the_odds():
+    shares = np.array(usual_shares(0.9, 0.3))
+    odds = shares / (1 - shares)
+    assert odds[[0, -1]] == pytest.approx([0.3 / 0.7 / 2, 2 * 9.0])
+    assert np.diff(np.log(odds)) == pytest.approx(math.log(84) / 5)
+    assert usual_shares(0.3, 0.9) == tuple(shares)
+
+
+@pytest.mark.parametrize("start", [1, 40, 500, 5000])
+@pytest.mark.parametrize("least", [1, 2, 37, 499, 500, 501, 778, 9000])
+def test_the_search_for_a_size_ends_at_the_least_from_any_start(start, least):
+    asked = []
+    assert _least(lambda m: asked.append(m) or m >= least, start) == least
+    assert {type(m) for m in asked} == {int} and min(asked) >= 1
 
 
 def test_a_certified_plan_holds_between_the_shares():
