@@ -24,6 +24,7 @@ from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
 from check_form import MOVED, check_form
 from check_print import check_print, check_the_paper
+from check_signs import CITED, check_signs
 
 SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
@@ -184,6 +185,8 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     if name == "book/intro.html":
         check_the_check(page, name, report)
         check_the_paper(page, name, report)
+    if name in CITED:
+        check_signs(page, name, report)
     report.check(name, "console", console)
     report.check(name, "requests", requests)
     context.close()

@@ -3,13 +3,14 @@
 A number in the text has the name of what the chapter glued, so that ``03:run-ends`` means the same
 on the page, in an address (``…#n-run-ends``) and for ``companion cite``. Tables are numbered in
 their order on the page. ``cite.js`` has a button under the title, which shows a sign at each of
-them; the sign copies the sentence, the name, the version and a BibTeX entry.
+them; the sign copies the sentence, the name, the version and the BibTeX entry that
+``companion cite`` prints.
 """
 
 import json
 import re
 from html import escape
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docutils import nodes
@@ -17,11 +18,13 @@ from myst_nb.ext.glue.domain import NbGlueDomain
 from myst_nb.ext.glue.roles import PasteTextRole
 
 import dpbandits
-from companion.citing import AUTHORS, TITLE, YEAR
+from companion.citing import AUTHORS, TITLE, YEAR, title_of_figure
+from companion.publishing import published, published_names
 
 SCRIPT = "cite.js"
 FOLDER = "notebooks/"
 TABLE = re.compile(r"<table\b(?![^>]*\bid=)")
+FIGURE = re.compile(r"<figure\b[^>]*\bid=\"([^\"]+)\"")
 
 
 class NamedNumber(PasteTextRole):
@@ -65,12 +68,15 @@ def prepare(app: Any, page: str, template: str, context: dict[str, Any], tree: A
     if not page.startswith(FOLDER) or "body" not in context:
         return
     context["body"] = name_tables(context["body"])
+    root = Path(app.srcdir)
+    figures = sorted({*FIGURE.findall(context["body"])} & {*published_names(root)})
     said = {
         "author": AUTHORS,
         "title": TITLE,
         "version": dpbandits.__version__,
         "year": YEAR,
         "chapter": PurePosixPath(page).name.partition("_")[0],
+        "figures": {name: title_of_figure(published(name, root)) for name in figures},
     }
     content = escape(json.dumps(said, ensure_ascii=False), quote=True)
     context["metatags"] = context.get("metatags", "") + (

@@ -8,26 +8,13 @@ as they are.
 
 from __future__ import annotations
 
-import re
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-SPACE = "\N{NARROW NO-BREAK SPACE}"
-GROUPED = re.compile(rf"(?<![\d.,{SPACE}])\d{{1,3}}(?:[,{SPACE}]\d{{3}})+(?!\d|[,{SPACE}]\d)")
-"""A whole number whose digits are in groups of three, and its decimals may follow."""
+from companion.citing import grouped_as_here
+
 AS_WRITTEN = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
-
-
-def grouped_as_here(text: str) -> str:
-    """Return a text whose numbers are grouped as the pages group them."""
-
-    def group(found: re.Match[str]) -> str:
-        digits = re.sub(rf"[,{SPACE}]", "", found[0])
-        return digits if len(digits) < 5 else f"{int(digits):,}".replace(",", SPACE)
-
-    return GROUPED.sub(group, text)
 
 
 class GroupNumbers(SphinxPostTransform):

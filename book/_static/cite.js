@@ -9,34 +9,97 @@
   const book = JSON.parse(meta.content);
   const SIGNS = ".bd-article figure[id], .bd-article table[id], .bd-article .pasted-text[id]";
 
-  const plain = (node) => {
+  const PLACEHOLDER = /[\uE000-\uF8FF]/g;
+  const SHORTENED = /(?:^|[^\w.])(?:Figs?|Theorem|Thm|Eqs?|Sec|Prop|Lem|Cor|Def|Ch|No|vs|cf|al|resp|approx|e\.g|i\.e)\.$|^\s*\d+\.$/;
+  const FEWEST = 4; // words of a sentence that can be cited alone
+
+  // What the formulas of the page were written as.
+  function sources() {
+    const known = new Map();
+    for (const one of window.MathJax?.startup?.document?.math ?? [])
+      if (one.typesetRoot) known.set(one.typesetRoot, one.math);
+    return known;
+  }
+
+  // A text without what is not read; a formula is one sign, and `whole` puts its source there.
+  function reader(node) {
+    const known = sources();
+    const formulas = [];
     const copy = node.cloneNode(true);
-    copy.querySelectorAll(".cite-sign, .headerlink, script, mjx-assistive-mml").forEach((one) => one.remove());
-    return copy.textContent.replace(/\s+/g, " ").trim();
+    const held = (tex) => String.fromCharCode(0xe000 + formulas.push(`$${tex.trim()}$`) - 1);
+    const originals = [...node.querySelectorAll("mjx-container")];
+    [...copy.querySelectorAll("mjx-container")].forEach((one, at) =>
+      one.replaceWith(held(known.get(originals[at]) ?? one.querySelector("mjx-assistive-mml")?.textContent ?? "")));
+    const raw = (text) => text.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "");
+    copy.querySelectorAll(".math").forEach((one) => {
+      if (!one.textContent.match(PLACEHOLDER)) one.replaceWith(held(raw(one.textContent)));
+    });
+    copy.querySelectorAll(".cite-sign, .headerlink, .section-number, script, style").forEach((one) => one.remove());
+    const text = copy.textContent.replace(/[ \t\r\n]+/g, " ").trim();
+    const whole = (part) => part.replace(PLACEHOLDER, (sign) => formulas[sign.charCodeAt(0) - 0xe000] ?? sign);
+    return [text, whole];
+  }
+
+  const plain = (node) => {
+    const [text, whole] = reader(node);
+    return whole(text);
   };
+
+  // Where the sentences of a text end; none does after a shortened word or before a small letter.
+  function divided(text) {
+    const found = [];
+    let start = 0;
+    for (const end of text.matchAll(/[.!?][”’"')]*(?=\s+[^a-z\s]|\s*$)/g)) {
+      if (SHORTENED.test(text.slice(start, end.index + 1))) continue;
+      found.push(text.slice(start, end.index + end[0].length));
+      start = end.index + end[0].length;
+    }
+    return text.slice(start).trim() ? [...found, text.slice(start)] : found;
+  }
+
+  // One of the sentences, with a neighbour if it is too short alone.
+  function longEnough(known, at) {
+    let [first, last] = [at, at + 1];
+    const words = () => known.slice(first, last).join(" ").trim().split(/\s+/).length;
+    while (words() < FEWEST && last - first < known.length) {
+      if (first) first -= 1;
+      else last += 1;
+    }
+    return known.slice(first, last).map((one) => one.trim()).join(" ");
+  }
 
   // The sentence of a text that a place lies in.
   function sentence(node, inside) {
     const marker = "\u2060\u2060";
     const sign = document.createTextNode(marker);
     inside.before(sign);
-    const text = plain(node);
+    const [text, whole] = reader(node);
     sign.remove();
-    const at = text.indexOf(marker);
-    const ends = [...text.matchAll(/[.!?](?=\s+[A-Z(“"]|$)/g)].map((end) => end.index + 1);
-    const from = Math.max(0, ...ends.filter((end) => end <= at));
-    const to = ends.find((end) => end > at) ?? text.length;
-    return text.slice(from, to).replaceAll(marker, "").trim();
+    const known = divided(text);
+    const at = known.findIndex((one) => one.includes(marker));
+    return whole(longEnough(known, Math.max(at, 0))).replaceAll(marker, "").trim();
+  }
+
+  function first(node) {
+    const [text, whole] = reader(node);
+    return whole(longEnough(divided(text), 0));
+  }
+
+  // A table without a caption is said by its heading and by what its columns have.
+  function columns(node) {
+    const heading = node.closest("section")?.querySelector("h1, h2, h3, h4, h5, h6") ?? title;
+    const heads = [...node.querySelectorAll("thead th")].map(plain).filter(Boolean);
+    return `Table ${node.id.replace(/^table-/, "")}, in “${plain(heading)}”: ${heads.join("; ")}.`;
   }
 
   function said(node) {
-    if (node.matches("figure")) return plain(node.querySelector("figcaption") ?? node).split(". ")[0];
+    if (node.matches("figure")) {
+      const caption = node.querySelector(".caption-text") ?? node.querySelector("figcaption");
+      return caption ? first(caption) : node.querySelector("img")?.alt ?? node.id;
+    }
     if (node.matches("table")) {
       const caption = node.querySelector("caption");
-      if (caption) return plain(caption);
-      let before = node.closest("div.cell, .table-wrapper, .pst-scrollable-table-container") ?? node;
-      while (before && before.tagName !== "P") before = before.previousElementSibling;
-      return before ? plain(before) : "";
+      return caption ? plain(caption.querySelector(".caption-text") ?? caption) : columns(node);
     }
     return sentence(node.closest("p, li, td, dd, figcaption") ?? node.parentElement, node);
   }
@@ -48,7 +111,7 @@
     const name = node.matches("figure") ? node.id : named(node);
     const fields = {
       author: `{${book.author}}`,
-      title: `{${kind(node)} \\texttt{${name.replaceAll("_", "\\_")}}}`,
+      title: `{${book.figures[name] ?? `${kind(node)} \\texttt{${name.replaceAll("_", "\\_")}}`}}`,
       howpublished: `${book.title}, version ${book.version}`,
       year: String(book.year),
     };

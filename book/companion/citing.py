@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from types import MappingProxyType
+from typing import Any
 
 import dpbandits
 from companion import claims
@@ -22,10 +24,15 @@ __all__ = [
     "YEAR",
     "cite",
     "entry_of_figure",
+    "grouped_as_here",
     "in_tex",
     "in_words",
     "numbers",
     "papers",
+    "place_of",
+    "sentences",
+    "tables",
+    "title_of_figure",
 ]
 
 TITLE = "Private Bandits: a reproducible companion"
@@ -36,6 +43,23 @@ YEAR = 2026
 _NUMBER = re.compile(r"\d\d?:[\w.-]+")
 _GLUED = re.compile(r"\{glue:text\}`([^`:]+)(?::[^`]*)?`")
 _ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)\s*(?:<[^`]*>)?`")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
+_AS_IT_IS = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
+"""Formulas and code, in which no sentence ends and no sign is Markdown's."""
+_NOT_PROSE = re.compile(
+    r"\s*(:{3,}|`{3,}|~{3,}|#+\s|\+\+\+|:[\w-]+:(\s|$)|\(.*\)=$|[-|: ]*-{3,}[-|: ]*$)"
+)
+"""A line that opens or closes a directive, is an option of one, a heading, a target or a rule."""
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_RULE_OF_TABLE = re.compile(r"[>\s]*\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?)?\s*")
+_SHORTENED = r"Figs?|Theorem|Thm|Eqs?|Sec|Prop|Lem|Cor|Def|Ch|No|vs|cf|al|resp|approx|e\.g|i\.e"
+_END = re.compile(r"[.!?][”’\"')]*(?=\s+(?![a-z])|\s*$)")
+_NO_END = re.compile(rf"(?<![\w.])(?:{_SHORTENED})\.$|^\d+\.$")
+_SPACE = "\N{NARROW NO-BREAK SPACE}"
+_GROUPED = re.compile(rf"(?<![\d.,{_SPACE}])\d{{1,3}}(?:[,{_SPACE}]\d{{3}})+(?!\d|[,{_SPACE}]\d)")
+"""A whole number whose digits are in groups of three, and its decimals may follow."""
+_FEWEST = 4
+"""Words of a sentence that can be cited alone; a shorter one takes a neighbour along."""
 
 _GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "η": "eta", "κ": "kappa"}
 _GREEK |= {"λ": "lambda", "μ": "mu", "σ": "sigma"}
@@ -101,9 +125,9 @@ def cite(what: str = "") -> str:
     """Return the BibTeX entry of something that can be cited.
 
     This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, a paper, such as
-    ``ss19``, or a number of a chapter, such as ``01:mean-pulls``, by the name that its page shows;
-    the book and its package if nothing is named. What is cited for a number has its sentence
-    before the entry.
+    ``ss19``, or a number or a table of a chapter, such as ``01:mean-pulls`` or ``03:table-1``, by
+    the name that its page shows; the book and its package if nothing is named. What is cited for a
+    number has its sentence before the entry, for a table its heading and columns.
 
     Examples
     --------
@@ -137,44 +161,164 @@ def cite(what: str = "") -> str:
     )
 
 
+def sentences(text: str) -> list[str]:
+    """Divide a text into sentences.
+
+    None ends after a shortened word, in a formula or in code, or where a small letter follows.
+
+    Examples
+    --------
+    >>> sentences("See Fig. 3 for $n! (a. B)$. It falls? 7 of 9 did vs. 3.")
+    ['See Fig. 3 for $n! (a. B)$.', 'It falls?', '7 of 9 did vs. 3.']
+    """
+    kept = [(found.start(), found.end()) for found in _AS_IT_IS.finditer(text)]
+    found, start = [], 0
+    for end in _END.finditer(text):
+        inside = any(first < end.start() < last for first, last in kept)
+        if not inside and not _NO_END.search(text[start : end.start() + 1].lstrip()):
+            found.append(text[start : end.end()].strip())
+            start = end.end()
+    return [one for one in (*found, text[start:].strip()) if one]
+
+
+def grouped_as_here(text: str) -> str:
+    """Return a text whose numbers are grouped as the pages group them."""
+
+    def group(found: re.Match[str]) -> str:
+        digits = re.sub(rf"[,{_SPACE}]", "", found[0])
+        return digits if len(digits) < 5 else f"{int(digits):,}".replace(",", _SPACE)
+
+    return _GROUPED.sub(group, text)
+
+
+def place_of(name: str) -> str:
+    """Return what a page calls a number, which is what its sign copies.
+
+    Examples
+    --------
+    >>> place_of("own-0.1"), place_of("means_C2")
+    ('own-0-1', 'means-c2')
+    """
+    return re.sub("^[-0-9]+|-+$", "", re.sub("[^a-z0-9]+", "-", name.lower()))
+
+
+def _paragraphs(source: str) -> Iterator[str]:
+    """Return the paragraphs, items and cells of a Markdown text, without directives."""
+    lines: list[str] = []
+    for line in (*source.splitlines(), ""):
+        line = re.sub(r"^\s*(?:>\s?)+", "", line)
+        ends = not line.strip() or _NOT_PROSE.match(line)
+        if (ends or _ITEM.match(line)) and lines:
+            yield " ".join(" ".join(lines).split())
+            lines = []
+        if not ends:
+            lines.append(_ITEM.sub("", line, count=1) if _ITEM.match(line) else line)
+
+
+def _as_read(text: str, values: Mapping[str, str]) -> str:
+    """Write a Markdown sentence as its page shows it, with its numbers; formulas stay as TeX."""
+
+    def plain(part: str) -> str:
+        if part.startswith("`"):
+            return part.strip("`")
+        if part.startswith("$"):
+            return part
+        return grouped_as_here(_LINK.sub(r"\1", part).replace("*", ""))
+
+    text = _GLUED.sub(lambda m: values.get(m[1], m[0]), text)
+    text = re.sub(
+        r"\{cite:t\}`(\w+)`", lambda m: in_words(m[1]) if m[1] in papers() else m[1], text
+    )
+    text = _ROLE.sub(r"\1", text)
+    parts, at = [], 0
+    for found in _AS_IT_IS.finditer(text):
+        parts += [plain(text[at : found.start()]), plain(found[0])]
+        at = found.end()
+    return "".join([*parts, plain(text[at:])]).strip()
+
+
+def _cells(chapter: str) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = json.loads(find(chapter).read_text(encoding="utf-8"))["cells"]
+    return cells
+
+
 def numbers(chapter: str) -> Mapping[str, str]:
     """Return the sentences of a chapter's text that have a number, by the number's name.
 
     The sentence is the first that has it, with its numbers in place.
     """
-    path = find(chapter)
-    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = _cells(chapter)
     values = {}
-    for output in (o for cell in notebook["cells"] for o in cell.get("outputs", ())):
+    for output in (o for cell in cells for o in cell.get("outputs", ())):
         if "scrapbook" in output.get("metadata", {}):
             name = output["metadata"]["scrapbook"]["name"]
             (value,) = output["data"].values()
-            values[name] = "".join(value).strip("'\"")
+            written = "".join(value)
+            values[name] = ast.literal_eval(written) if written[:1] in "'\"" else written
     found: dict[str, str] = {}
-    for cell in notebook["cells"]:
+    for cell in cells:
         if cell["cell_type"] != "markdown":
             continue
-        for paragraph in re.split(r"\n\s*\n", "".join(cell["source"])):
-            for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z(])", " ".join(paragraph.split())):
+        for paragraph in _paragraphs("".join(cell["source"])):
+            all_of_it = sentences(paragraph)  # a role is code, in which no sentence ends
+            for at, sentence in enumerate(all_of_it):
                 for name in _GLUED.findall(sentence):
-                    if name in values:
-                        written = _GLUED.sub(lambda m: values.get(m[1], m[0]), sentence)
-                        found.setdefault(name, _ROLE.sub(r"\1", written))
+                    if name in values and name not in found:
+                        found[name] = _long_enough([_as_read(one, values) for one in all_of_it], at)
+    return found
+
+
+def _long_enough(known: list[str], at: int) -> str:
+    """Return a sentence, with what stands before or after it if it is too short alone."""
+    first, last = at, at + 1
+    while len(" ".join(known[first:last]).split()) < _FEWEST and last - first < len(known):
+        first, last = (first - 1, last) if first else (first, last + 1)
+    return " ".join(known[first:last])
+
+
+def tables(chapter: str) -> Mapping[str, str]:
+    """Return what a chapter's tables are, by what its page calls them: heading and columns."""
+    found: dict[str, str] = {}
+    heading = ""
+    for cell in _cells(chapter):
+        written = []
+        if cell["cell_type"] == "markdown":
+            written = ["".join(cell["source"])]
+        elif not {"remove-cell", "remove-output"} & set(cell["metadata"].get("tags", ())):
+            written = [
+                "".join(output.get("data", {}).get("text/markdown", ""))
+                for output in cell.get("outputs", ())
+            ]
+        lines = "\n".join(written).splitlines()
+        for before, line in zip(["", *lines], lines, strict=False):
+            if cell["cell_type"] == "markdown" and (title := re.match(r"#+\s+(.*)", line)):
+                heading = _as_read(title[1], {})
+            elif _RULE_OF_TABLE.fullmatch(line):
+                number = len(found) + 1
+                heads = [_as_read(head, {}) for head in re.split(r"(?<!\\)\|", before)]
+                columns = "; ".join(filter(None, heads))
+                found[f"table-{number}"] = f"Table {number}, in “{heading}”: {columns}."
     return found
 
 
 def _cited_number(what: str) -> str:
-    """Return the entry of a number, with its sentence as a comment before it."""
+    """Return the entry of a number or a table, with its sentence as a comment before it."""
     chapter, _, name = what.partition(":")
-    sentences = numbers(chapter)
-    check_choice(f"number of chapter {chapter}", name, tuple(sorted(sentences)))
-    full = f"{find(chapter).stem.partition('_')[0]}:{name}"
-    entry = _part(full.replace(":", "-"), f"Number \\texttt{{{in_tex(full)}}}")
-    return f"% {sentences[name]}\n{entry}"
+    known = numbers(chapter)
+    if name in (there := tables(chapter)):
+        kind, sentence = "Table", there[name]
+    else:
+        places = {place_of(one): one for one in known}
+        name = places.get(name, name)
+        check_choice(f"number of chapter {chapter}", name, (*sorted(known), *there))
+        kind, sentence = "Number", known[name]
+    full = f"{find(chapter).stem.partition('_')[0]}:{place_of(name)}"
+    entry = _part(full.replace(":", "-"), f"{kind} \\texttt{{{in_tex(full)}}}")
+    return f"% {sentence}\n{entry}"
 
 
-def entry_of_figure(figure: Published) -> str:
-    """Return the entry of a figure."""
+def title_of_figure(figure: Published) -> str:
+    """Return a figure's title for TeX: its name, what it shows, and whose figure it follows."""
     about = figure.manifest
     words = str(about["title"])
     names = "|".join(map(str.upper, papers()))
@@ -182,7 +326,12 @@ def entry_of_figure(figure: Published) -> str:
     source = re.sub("^ours(, )?", "", source)
     if source:
         words += f"; {source}"
-    return _part(figure.name, f"Figure \\texttt{{{figure.name}}}: {in_tex(words)}")
+    return f"Figure \\texttt{{{figure.name}}}: {in_tex(words)}"
+
+
+def entry_of_figure(figure: Published) -> str:
+    """Return the entry of a figure."""
+    return _part(figure.name, title_of_figure(figure))
 
 
 def _part(name: str, title: str) -> str:

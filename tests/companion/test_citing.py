@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from docutils import nodes
 
 import dpbandits
 from companion import citing, claims
@@ -225,6 +226,82 @@ def test_a_number_is_cited_with_its_sentence(path):
     assert not [text for text in found.values() if "{glue" in text]
     entry = citing.cite(f"{int(path.stem[:2])}:{name}")
     assert entry.splitlines()[0] == f"% {sentence}"
-    assert entry.splitlines()[1] == f"@misc{{dpbandits-{path.stem[:2]}-{name},"
+    assert entry.splitlines()[1] == f"@misc{{dpbandits-{path.stem[:2]}-{citing.place_of(name)},"
+    for each, text in found.items():
+        assert len(text.split()) >= 4
+        prose = re.sub(r"\$[^$]*\$", "", text)
+        assert not re.search(r":::|```|\\u|`|\{\w|^[-*>:]", prose), text
+        assert citing.place_of(each) == nodes.make_id(each)
     with pytest.raises(ValueError, match="is unknown"):
         citing.cite(f"{path.stem[:2]}:no-such-number")
+
+
+def test_what_a_sign_copies_is_accepted():
+    for name in ("own-0-1", "own-0.1"):
+        assert "@misc{dpbandits-03-own-0-1," in citing.cite(f"03:{name}")
+    said, entry = citing.cite("03:table-1").split("\n", 1)
+    assert said.startswith("% Table 1, in “When outcomes hardly vary”: instance, ε; DP-SE; ")
+    assert not problems(entry)
+    assert r"{{Table \texttt{03:table-1}}}" in entry
+    assert len(citing.tables("03")) == 5  # that of a cell whose outputs are removed is no table
+    with pytest.raises(ValueError, match="table-6"):
+        citing.cite("03:table-6")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is 3 (Fig. 1.2). Then 4.", ["It is 3 (Fig. 1.2).", "Then 4."]),
+        ("Theorem. Let it vs. Them be so.", ["Theorem. Let it vs. Them be so."]),
+        ("It has $a. B! (C)$ and `f. G`. ε is 1.", ["It has $a. B! (C)$ and `f. G`.", "ε is 1."]),
+        ("Is it so? 7 of 9 say “no.” Others", ["Is it so?", "7 of 9 say “no.”", "Others"]),
+        ("1. The first item. 2 more", ["1. The first item.", "2 more"]),
+        ("Sajed et al. (2019) have 2.4 of it", ["Sajed et al. (2019) have 2.4 of it"]),
+        ("", []),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text, expected):
+    assert citing.sentences(text) == expected
+
+
+def test_a_sentence_is_written_as_its_page_shows_it(monkeypatch, tmp_path):
+    source = """# A *heading*
+
+(place)=
+:::{dropdown} Solution
+:class-container: fold
+
+Short {glue:text}`one`. **See** [there](x.md), `a*b` and $c * d$, of {cite:t}`ss19`:
+> - It is {glue:text}`two:.1f`, by {prf:ref}`theorem 1 <thm>`.
+:::
+
+| what | $a$ |
+|---|---:|
+"""
+    glued = [("one", "'1\\u202f497'"), ("two", "2.0")]
+    cells = [
+        {"cell_type": "markdown", "source": [source], "metadata": {}},
+        {
+            "cell_type": "code",
+            "source": [],
+            "metadata": {},
+            "outputs": [
+                {"metadata": {"scrapbook": {"name": name}}, "data": {"text/plain": [value]}}
+                for name, value in glued
+            ],
+        },
+    ]
+    path = tmp_path / "01_it.ipynb"
+    path.write_text(json.dumps({"cells": cells}), "utf-8")
+    monkeypatch.setattr(citing, "find", lambda chapter: path)
+    assert citing.numbers("01") == {
+        "one": "Short 1497. See there, a*b and $c * d$, of Sajed and Sheffet (2019):",
+        "two": "It is 2.0, by theorem 1.",
+    }
+    assert citing.tables("01") == {"table-1": "Table 1, in “A heading”: what; $a$."}
+
+
+def test_a_figure_has_one_title():
+    for name in published_names():
+        figure = citing.published(name)
+        assert f"{{{{{citing.title_of_figure(figure)}}}}}" in citing.entry_of_figure(figure)
