@@ -50,12 +50,10 @@ TRIAL = dpb.GroupSequential(per_look=8, critical=2.0, looks=2)
 _SHARED = (
     "a reward is in several sums, each with a share of ε, and a pull only compares two of them"
 )
-_COIN = "with two arms a coin names the next one, and only the time of stopping shows a release"
 WHY = {
     "LDPUCB": "each reward has noise of its own, and a pull compares means that have many of them",
     **dict.fromkeys(("DPUCB", "DPUCBBound", "DPUCBHybrid", "DPUCBInt"), _SHARED),
-    **dict.fromkeys(("DPTT", "AdaPTT", "AdaPTTStar"), _COIN),
-    "AdaptiveTree": "a reward is in four sums, and all of them have to be large at once",
+    "AdaPTTStar": "the search ended at a short table, where a coin names half of the next arms",
     "GroupSequential": "noise in whole numbers cannot be moved on the tape: runs are counted",
     "DPKLUCB": "with so few runs, tables of two arms alone are tried",
     **dict.fromkeys(

@@ -33,7 +33,7 @@ from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.running import check_memory
 
-__all__ = ["audit"]
+__all__ = ["audit", "audit_by_search"]
 
 _ANY = Tables(2, 16)  # of what does not say on which tables it runs
 
@@ -132,18 +132,70 @@ def audit(
         integrated = audit_exactly(subject, guarantee=guarantee)
         if integrated is not None:
             return integrated
+    n_arms, n_pulls = (
+        None if size is None else check_integer(name, size, 1)
+        for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
+    )
+    return audit_by_search(subject, n_runs, seed, failure, guarantee, n_arms, n_pulls)
+
+
+def audit_by_search(
+    subject: Auditable | Callable[[FixedRewards, Rng], Any],
+    n_runs: int,
+    seed: int | Sequence[int],
+    failure: float,
+    guarantee: PrivacyGuarantee | None = None,
+    n_arms: int | None = None,
+    n_pulls: int | None = None,
+    begin: TablePair | None = None,
+) -> Audit:
+    """Audit by runs, on tables that are looked for.
+
+    Parameters
+    ----------
+    subject : object or callable
+        What is audited: an algorithm, stopping rule or counter, or a function of rewards and a
+        generator.
+    n_runs : int
+        Runs on each table, of the search and of the test.
+    seed : int or sequence of int
+        Entropy of the root seed.
+    failure : float
+        Probability in (0, 1) with which the bound may be too high.
+    guarantee : PrivacyGuarantee, optional
+        What is declared; by default that of the subject.
+    n_arms, n_pulls : int, optional
+        Shape of the tables; by default as the subject needs.
+    begin : TablePair, optional
+        Where the search starts: a pair that other runs, with another seed, have found.
+
+    Returns
+    -------
+    Audit
+        The bound, and what it was found with.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, the subject cannot be run on such tables, keeps state
+        between runs, or has randomness beyond its generator.
+
+    Examples
+    --------
+    >>> from dpbandits.mechanisms import LogarithmicCounter
+    >>> first = audit_by_search(LogarithmicCounter(3.0), 4000, 1, 1e-6)
+    >>> again = audit_by_search(LogarithmicCounter(2.0), 4000, 2, 1e-6, begin=first.pair)
+    >>> again.pair.table.shape == first.pair.table.shape
+    True
+    """
     rng = np.random.default_rng(entropy_of(seed))
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
     check_memory(n_runs, 100.0 * n_runs)
     failure = check_fraction("failure", failure)
-    shape = [
-        None if size is None else check_integer(name, size, 1)
-        for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
-    ]
     program = Program(subject, rng)
-    tables = known or _ANY
+    tables = tables_of(subject) or _ANY
     declared = guarantee or program.declared(n_pulls or tables.least)
-    plan = Hunt(n_runs, failure, declared, tables, *shape)
+    plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin)
     best = hunt(program, plan, rng)
     promised = guarantee or program.declared(best.pair.table.shape[1])
     searched = program.runs // 2

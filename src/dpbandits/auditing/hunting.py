@@ -52,6 +52,8 @@ class Hunt:
         Which tables the program can be run on.
     n_arms, n_pulls : int or None
         Shape of the tables, where it is given.
+    begin : TablePair or None
+        A pair that is known to show much: the search starts from it, and tries no other shape.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Hunt:
     tables: Tables
     n_arms: int | None = None
     n_pulls: int | None = None
+    begin: TablePair | None = None
 
     @property
     def wide(self) -> bool:
@@ -187,6 +190,9 @@ class _Group:
 
 def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
     """Yield groups of pairs whose reward changes something."""
+    if plan.begin is not None:
+        yield from _moved(program, plan, [plan.begin])
+        return
     tables = plan.tables
     for n_arms, length in shapes_of(program, tables, plan.arms, plan.n_pulls):
         found = tables_for(program, n_arms, length, tables)
@@ -237,10 +243,12 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     Candidate
         The best one; it has no event if no reward changes anything.
     """
-    groups = list(_groups(program, plan)) or list(_stepped(program, plan))
+    groups = list(_groups(program, plan))
+    if not groups and plan.begin is None:
+        groups = list(_stepped(program, plan))
     if not groups:
         n_pulls = plan.n_pulls or max(plan.tables.least, plan.tables.n_arms)
-        return Candidate(_some_pair(plan.arms[0], n_pulls, plan.tables), STILL)
+        return Candidate(plan.begin or _some_pair(plan.arms[0], n_pulls, plan.tables), STILL)
     fitting = [group for group in groups if group.fit > _FITS]
     highest = max((group.move.total for group in fitting), default=0.0)
     size = plan.tables.high - plan.tables.low

@@ -1,7 +1,8 @@
 """The power of an audit: the least overstatement that it convicts.
 
 An acquittal is worth what the same audit would have convicted. So a program is run at c times the
-budget that is declared, for increasing c, until it is convicted.
+budget that is declared, for increasing c, until it is convicted. The search at smaller c may have
+missed the tables that convict it, so these are tried there as well, with fresh runs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpbandits._validation import check_positive
-from dpbandits.auditing.auditor import audit
+from dpbandits.auditing.auditor import audit, audit_by_search
 from dpbandits.auditing.grid import FAILURE
+from dpbandits.auditing.runs import entropy_of
 from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import PrivacyGuarantee
 
@@ -121,6 +123,9 @@ def power(
 ) -> Power:
     """Find the least overstatement of a budget that an audit convicts.
 
+    The overstatements are tried in increasing order, until one is convicted. From its tables the
+    search then starts at the next smaller one, with fresh runs, as long as that convicts.
+
     Parameters
     ----------
     target : object or mapping of float to object
@@ -163,10 +168,21 @@ def power(
     if given is not None and guarantee is None:
         raise ValueError("guarantee=None is missing; allowed: what the subjects declare")
     declared = guarantee or target.guarantee  # type: ignore[union-attr]
+    runs_as = given or {c: overstated(target, c) for c in factors}
     found: dict[float, Audit] = {}
-    for c in sorted(given or factors):
-        subject = given[c] if given is not None else overstated(target, c)
-        found[c] = audit(subject, None, n_runs, seed, failure, guarantee=declared, n_pulls=n_pulls)
+    for c in sorted(runs_as):
+        found[c] = audit(
+            runs_as[c], None, n_runs, seed, failure, guarantee=declared, n_pulls=n_pulls
+        )
         if found[c].convicted and not every:
             break
+    least = max(found)
+    if every or not found[least].convicted or found[least].kind == "formula":
+        return Power(declared, found)
+    for number, c in enumerate(sorted(found, reverse=True)[1:]):
+        fresh, begin = [*entropy_of(seed), 1, number], found[least].pair
+        again = audit_by_search(runs_as[c], n_runs, fresh, failure, declared, begin=begin)
+        if not again.convicted:
+            break
+        found[c], least = again, c
     return Power(declared, found)
