@@ -184,6 +184,8 @@ def test_the_two_ends_of_delta():
     assert total == pytest.approx(0.8, rel=1e-15)
     assert epsilon_at(0.0, losses) == (total, total) and delta_at(total, losses) == (0.0, 0.0)
     assert delta_at(0.99 * total, losses).lower > 0
+    nearly_all = delta_at(19.0, [0.1] * 200)
+    assert 0 < nearly_all.width < 1e-4 * nearly_all.lower < 1e-50
     distance = [total - epsilon_at(delta, losses).upper for delta in (1e-2, 1e-4, 1e-6)]
     assert distance[0] > 50 * distance[1] > 2500 * distance[2] >= 0
     reach = delta_at(0.0, losses)

@@ -34,6 +34,18 @@ def test_closed_form_is_above_the_exact_sum(gap, n_arms, beta, epsilon):
     assert exact <= closed <= 20 * exact
 
 
+def test_constants_are_those_of_the_paper_and_of_its_repair():
+    """By hand: Δ = 1/4, whose last epoch is 2, K = 3, β = 1/20, ε = 1/2; K = 5, T = 10^4, m = 6."""
+    printed = math.log(60 * math.log(8)) * (1024 * 16 + 96 * 8)
+    assert bounds.elimination_pulls_printed(0.25, 3, 0.05, 0.5) == pytest.approx(printed)
+    repaired = 512 / 3 * 16 * math.log(1920) + 32 * 8 * math.log(960) + 4
+    assert bounds.elimination_pulls_closed_form(0.25, 3, 0.05, 0.5) == pytest.approx(repaired)
+    sampling, privacy = 512 / 3 * math.log(1440 * 10**4), 64 * math.log(720 * 10**4)
+    minimax = 2 * math.sqrt(4 * sampling * 10**4) + 4 * (privacy + 4 / (math.e * math.log(2)))
+    minimax += math.pi**2 / 12
+    assert bounds.elimination_minimax_regret(5, 10**4, 0.5) == pytest.approx(minimax, rel=1e-12)
+
+
 @given(st.floats(1e-9, 0.99))
 def test_failure_sums_the_epochs(beta):
     total = np.sum(beta / (2.0 * np.arange(1, 100_001) ** 2))

@@ -415,6 +415,16 @@ def test_the_declared_guarantee_is_that_of_advanced_composition(noise):
     assert nearly_all < algorithm.guarantee.epsilon < (1 + 1e-3) * nearly_all
 
 
+def test_the_first_reward_is_in_every_release_of_its_arm():
+    """An arm has at most T − 1 − f pulls at the last choice, as the other one has had f."""
+    plain, literal = dpb.DPUCBInt(0.3, noise=2.0), dpb.DPUCBInt(0.3, "literal")
+    assert plain.interval == 4 == dpb.DPUCBInt(0.25).interval
+    for horizon in range(1, 40):
+        released = np.array([n for n in range(1, horizon - 4) if n % 4 == 0], dtype=float)
+        assert plain.losses(horizon) == pytest.approx(released**-0.55 / 2)
+        assert literal.losses(horizon).size == max(0, horizon - 8)
+
+
 def test_the_sum_of_squares_is_a_zeta_value():
     algorithm = dpb.DPUCBInt(1 / 7, exponent=1.5)
     squares = float(np.sum(algorithm.losses(10**7) ** 2))
