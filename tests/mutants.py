@@ -1,55 +1,63 @@
 """Faults put in by hand, one at a time, each of which a unit test has to notice: ``make mutants``.
 
-``python tests/mutants.py --minutes 8 --count 300`` goes on where the last slice stopped; what was
+``python tests/mutants.py --minutes 8 --count 320`` goes on where the last slice stopped; what was
 found stands in ``_build/mutants/state.json``, and is forgotten for a module whose text changes.
-A mutant is a module with one comparison, operation, number or function exchanged. It lives in a
-copy of the tree, in a process forked from one that has the libraries read; the tests of its module
-run there, the quickest first, until one fails. `INTERPRETED` modules run without compiling. Tests
-that take over `PATIENCE` seconds are left out. ``mutants.md`` says of each survivor why it lives.
+A mutant is a function with one comparison, operation, number or call exchanged; what only makes a
+message or a representation is not touched. The tests are collected once; then each mutant has a
+fork, in which its code replaces that of the function, and the tests that call the function run, the
+quickest first, until one fails. A kernel is run without compiling, as are all those of its module.
+Which functions a test calls is noted when it is first timed, and kept until its file changes. Tests
+over `PATIENCE` seconds are left out. A mutant that is not reached is in a function that no test
+left calls, as it is called only while the modules are read, or only in longer tests.
+``mutants.md`` says of each survivor why it lives.
+
+Run the unit tests before, so that what they compile is on the disk. Timing a file takes a minute or
+two; delete ``_build/mutants/times.json`` when functions have been renamed.
 """
 
 import argparse
 import ast
 import copy
+import functools
+import gc
 import hashlib
+import importlib
 import json
 import os
 import random
-import shutil
+import resource
 import signal
 import sys
 import time
+import types
 from pathlib import Path
 
-import hypothesis
-import mpmath
-import numba
 import pytest
-import scipy.stats
+from _pytest.runner import runtestprotocol
+from numba.core.dispatcher import Dispatcher
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "_build" / "mutants"
-PATIENCE = 4.0
-"""Tests that take longer are left out."""
-COMPILING = 40.0
-"""Seconds of processor time that a test may take beside its own, to compile."""
-LIBRARIES = (hypothesis, mpmath, numba, scipy.stats)
+PATIENCE = 0.7
+"""Tests that take longer are left out: seconds of processor time, with what it takes to note."""
+MEMORY = 6 << 30
+"""What a mutant may ask for, in bytes."""
 
 TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" and ".py"
     "rewards": {
-        "rewards/binomial": "discrete sums corners acceleration",
+        "rewards/binomial": "sums discrete corners",
         "rewards/heavy_laws": "heavy_laws sums laws",
         "rewards/instances": "instances rewards formulas twzw22_lower",
         "rewards/laws": "laws rewards estimates",
         "rewards/matched_sums": "sums laws discrete",
         "rewards/populations": "rewards private_identification planning",
-        "rewards/run": "rewards registry simulation",
+        "rewards/run": "rewards",
         "rewards/truncated_sums": "sums corners heavy_laws",
     },
     "mechanisms": {
         "mechanisms/counters": "counters td16 accounting",
         "mechanisms/discrete": "discrete group_sequential",
-        "mechanisms/first_passage": "first_passage counters skipping",
+        "mechanisms/first_passage": "first_passage counters",
         "mechanisms/hybrid_signs": "counters td16",
         "mechanisms/noise": "laplace discrete accounting validation",
         "mechanisms/noisy_counts": "group_sequential discrete laplace",
@@ -65,28 +73,28 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" a
         "stopping/nas": "stopping halting_law stopping_bounds corners",
     },
     "regret": {
-        "regret/bennett_elimination": "exact_elimination registry",
-        "regret/binomial_elimination": "binomial_elimination registry",
-        "regret/dp_ucb": "dp_ucb registry formulas",
-        "regret/dp_ucb_hybrid": "td16 registry",
-        "regret/dp_ucb_int": "td16 registry formulas",
-        "regret/dprucb": "heavy_regret registry",
-        "regret/elimination": "elimination registry exact_elimination",
-        "regret/explore_then_commit": "explore_then_commit registry",
-        "regret/guess_and_double": "guess_and_double registry",
-        "regret/heavy": "heavy_regret registry",
-        "regret/lazy_dp_ts": "lazy_batches registry",
-        "regret/lazy_ucb": "lazy_batches registry",
-        "regret/ldp_ucb": "ldp_ucb registry",
+        "regret/bennett_elimination": "exact_elimination",
+        "regret/binomial_elimination": "binomial_elimination",
+        "regret/dp_ucb": "dp_ucb formulas",
+        "regret/dp_ucb_hybrid": "td16",
+        "regret/dp_ucb_int": "td16 formulas",
+        "regret/dprucb": "heavy_regret",
+        "regret/elimination": "elimination exact_elimination",
+        "regret/explore_then_commit": "explore_then_commit",
+        "regret/guess_and_double": "guess_and_double",
+        "regret/heavy": "heavy_regret",
+        "regret/lazy_dp_ts": "lazy_batches",
+        "regret/lazy_ucb": "lazy_batches",
+        "regret/ldp_ucb": "ldp_ucb",
         "regret/planning": "regret_planning",
-        "regret/tuned_elimination": "exact_elimination registry",
+        "regret/tuned_elimination": "exact_elimination",
     },
     "identification": {
         "divergences": "divergences formulas characteristic_time",
-        "identification/adap_tt": "private_identification identifier_registry planning",
+        "identification/adap_tt": "private_identification planning",
         "identification/characteristic": "characteristic_time formulas",
-        "identification/dp_tt": "private_identification identifier_registry",
-        "identification/dplre": "lre_page private_identification identifier_registry",
+        "identification/dp_tt": "private_identification",
+        "identification/dplre": "lre_page private_identification",
         "identification/evidence": "evidence lre_page",
         "identification/fixed_design": "planning private_identification formulas",
         "identification/group_estimates": "group_sequential",
@@ -125,7 +133,7 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" a
         "auditing/verdicts": "audit audit_state",
     },
 }
-INTERPRETED = {"mechanisms/hybrid_signs", "regret/dp_ucb_int", "regret/lazy_ucb"}
+FILES = {module: files for group in TESTS.values() for module, files in group.items()}
 COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 COMPARED |= {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is}
 COMBINED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
@@ -134,6 +142,7 @@ CALLED = {"log": "log2", "log2": "log", "min": "max", "max": "min", "ceil": "flo
 CALLED |= {"floor": "ceil", "minimum": "maximum", "maximum": "minimum", "log1p": "log"}
 CALLED |= {"sqrt": "log1p", "any": "all", "all": "any", "expm1": "exp", "sf": "cdf", "cdf": "sf"}
 UNTOUCHED = (ast.Raise, ast.JoinedStr, ast.Assert, ast.AnnAssign, ast.Import, ast.ImportFrom)
+UNTOUCHED += (ast.arguments,)  # defaults are no part of the code
 
 
 def exchanged(node):
@@ -184,130 +193,156 @@ def put(parent, field, at, node):
 
 
 def mutants(module):
-    """Return the mutants of a module: what is exchanged, and its text then."""
+    """Return the mutants of a module: what is exchanged, the function, and the text then."""
     tree = ast.parse((ROOT / "src/dpbandits" / f"{module}.py").read_text("utf-8"))
-    bodies = [
-        each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.FunctionDef) and not each.name.startswith("__")
-    ]
-    inner = {id(each) for body in bodies for each in ast.walk(body) if each is not body}
+    owners = [("", tree)]
+    owners += [(f"{each.name}.", each) for each in tree.body if isinstance(each, ast.ClassDef)]
     found = {}
-    for body in (each for each in bodies if id(each) not in inner):
-        for parent, field, at, old, new in places(body):
-            texts = [" ".join(ast.unparse(each).split())[:70] for each in (old, new)]
-            name = f"{module}:{old.lineno} {body.name}: {texts[0]} → {texts[1]}"
-            put(parent, field, at, new)
-            found[name] = ast.unparse(tree)
-            put(parent, field, at, old)
+    for prefix, owner in owners:
+        for body in owner.body:
+            if not isinstance(body, ast.FunctionDef) or body.name.startswith(("__", "_repr")):
+                continue
+            for parent, field, at, old, new in places(body):
+                texts = [" ".join(ast.unparse(each).split())[:70] for each in (old, new)]
+                name = f"{module}:{old.lineno} {body.name}: {texts[0]} → {texts[1]}"
+                put(parent, field, at, new)
+                found[name] = prefix + body.name, ast.unparse(tree)
+                put(parent, field, at, old)
     return found
 
 
-class Picker:
-    """To pytest a plug-in: it runs tests in the order of their time, and measures that."""
-
-    def __init__(self, known):
-        self.known, self.times = known, {}
-
-    def pytest_collection_modifyitems(self, items):
-        if self.known:
-            items[:] = [each for each in items if each.nodeid in self.known]
-            items.sort(key=lambda each: self.known[each.nodeid])
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item):
-        if self.known:  # a mutant that takes far longer ends here, by the signal
-            signal.setitimer(signal.ITIMER_VIRTUAL, COMPILING + 5 * self.known[item.nodeid])
-        else:
-            signal.signal(signal.SIGVTALRM, self.late)
-            signal.setitimer(signal.ITIMER_VIRTUAL, COMPILING + PATIENCE)
-        start = time.process_time()
-        yield
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        self.times.setdefault(item.nodeid, time.process_time() - start)
-
-    def pytest_runtest_logreport(self, report):
-        if report.failed or report.skipped:
-            self.times[report.nodeid] = None
-
-    def late(self, number, frame):
-        raise TimeoutError
+def function_of(module, qualname):
+    """Return a function of a module as it was written, without what decorates it, or None."""
+    found = importlib.import_module(f"dpbandits.{module.replace('/', '.')}")
+    for part in qualname.split("."):
+        found = vars(found)[part]
+    for _ in range(9):
+        if isinstance(found, types.FunctionType) and found.__code__.co_qualname == qualname:
+            return found
+        if isinstance(found, Dispatcher):
+            found = found.py_func
+            continue
+        inner = [getattr(found, each, None) for each in ("__wrapped__", "fget", "func", "__func__")]
+        found = next((each for each in inner if each is not None), None)
+    return None
 
 
-def run_tests(file, compiled, known=None, text=None, module=None):
-    """Run tests in a fork, on a copy of the tree, and return its status and their times."""
-    base, tree, answer = WORK / "base", WORK / "tree", WORK / "times.json"
-    if text is None:
-        tree = base  # where what is compiled stays
-    else:
-        shutil.rmtree(tree, ignore_errors=True)
-        shutil.copytree(base, tree, copy_function=os.link)
-        path = tree / "src/dpbandits" / f"{module}.py"
-        path.unlink()
-        path.write_text(text, "utf-8")
-    answer.unlink(missing_ok=True)
+def is_kernel(module, qualname):
+    found = importlib.import_module(f"dpbandits.{module.replace('/', '.')}")
+    return isinstance(vars(found).get(qualname), Dispatcher)
+
+
+def interpret(module):
+    """Let the kernels of a module run without compiling, wherever they are called by name."""
+    home = f"dpbandits.{module.replace('/', '.')}"
+    for each in list(sys.modules.values()):
+        for name, what in list(vars(each).items()):
+            if isinstance(what, Dispatcher) and what.py_func.__module__ == home:
+                setattr(each, name, what.py_func)
+
+
+def code_of(text, qualname):
+    """Return the code of a function in the text of a module."""
+    inside = [compile(text, "mutant", "exec", dont_inherit=True)]
+    while inside:
+        code = inside.pop()
+        if code.co_qualname == qualname:
+            return code
+        inside += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    raise LookupError(qualname)
+
+
+def in_fork(work):
+    """Return what is written by ``work(write)``, lines of JSON, and whether it came to its end."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        out = os.open(WORK / "out.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
         os.setpgid(0, 0)
-        os.chdir(tree)
-        numba.config.DISABLE_JIT = not compiled
-        sys.path[:0] = [str(tree / "src"), str(tree / "tests"), str(tree / "tests/dpbandits")]
-        picker = Picker(known)
-        words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *(["-x"] if known else [])]
-        status = pytest.main([*words, file], plugins=[picker])
-        answer.write_text(json.dumps(picker.times))
-        os._exit(int(status))
-    end, done = time.monotonic() + (600 if known is None else 240), 0
-    while not done and time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        time.sleep(0.02)
-    if not done:
-        os.killpg(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    return status, json.loads(answer.read_text()) if answer.exists() else {}
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        work(lambda what: os.write(writing, (json.dumps(what) + "\n").encode()))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        told = [json.loads(line) for line in lines]
+    _, status = os.waitpid(child, 0)
+    return told, status == 0
 
 
-def times_of(file, compiled, state):
-    """Return the times of tests without any mutant; what fails or takes too long is left out."""
-    key = f"{file} {'compiled' if compiled else 'interpreted'} {digest(ROOT / file)}"
-    if not state["times"].get(key):
-        _, times = run_tests(file, compiled)
-        slow = {test: t for test, t in times.items() if t and t > PATIENCE}
-        state["times"][key] = times | (run_tests(file, compiled, slow)[1] if slow else {})
-        if not state["times"][key]:
-            sys.exit(f"{file} does not run as it stands: see {WORK}/out.txt")
-        save(state)
-    return {k: t for k, t in state["times"][key].items() if t is not None and t < PATIENCE}
+def passes(item):
+    return all(report.passed for report in runtestprotocol(item, nextitem=None, log=False))
 
 
-def is_noticed(module, text, stems, state):
-    """Return whether a test fails on a mutant: of the files one after the other."""
-    compiled = module not in INTERPRETED
-    for stem in stems.split():
-        file = f"tests/dpbandits/test_{stem}.py"
-        known = times_of(file, compiled, state)
-        if known and run_tests(file, compiled, known, text, module)[0]:
-            return True
-    return False
+def timed(items, interpreted=None):
+    """Return the time of each test that passes, and the functions of the package it calls."""
+    package = str(ROOT / "src/dpbandits") + "/"
+
+    def work(write):
+        if interpreted:
+            interpret(interpreted)
+        for item in items[begun:]:
+            codes = set()
+
+            def note(frame, event, argument, codes=codes):
+                if event == "call":
+                    codes.add(frame.f_code)
+
+            write([item.nodeid, None, []])
+            start = time.process_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)  # the signal ends the fork
+            sys.setprofile(note)
+            passed = passes(item)
+            sys.setprofile(None)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            called = [each for each in codes if each.co_filename.startswith(package)]
+            names = [f"{c.co_filename[len(package) : -3]}:{c.co_qualname}" for c in called]
+            write([item.nodeid, time.process_time() - start if passed else None, sorted(names)])
+
+    begun, told = 0, {}
+    while begun < len(items):
+        told |= {test: [took, names] for test, took, names in in_fork(work)[0]}
+        begun = len(told)
+    return {test: what for test, what in told.items() if what[0] is not None}
+
+
+def is_noticed(module, qualname, text, tests):
+    """Return whether a test fails, takes far too long or dies when a function is exchanged."""
+
+    def work(write):
+        function = function_of(module, qualname)
+        if is_kernel(module, qualname):
+            interpret(module)
+        function.__code__ = code_of(text, qualname)
+        for item, took in tests:
+            signal.alarm(int(60 + 10 * took))
+            signal.setitimer(signal.ITIMER_VIRTUAL, 5 + 5 * took)  # the signal ends the fork
+            if not passes(item):
+                os._exit(1)
+
+    return not in_fork(work)[1]
 
 
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def save(state):
-    (WORK / "state.json").write_text(json.dumps(state, indent=1, ensure_ascii=False), "utf-8")
+def load(name):
+    path = WORK / name
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def save(name, what):
+    (WORK / name).write_text(json.dumps(what, indent=1, ensure_ascii=False), "utf-8")
 
 
 def chosen(count, only):
-    """Return mutants of all groups in turn, the same in every slice: module, name, text."""
+    """Return mutants of all groups in turn, the same in every slice: module, name, what it is."""
     groups = []
     for modules in TESTS.values():
         listed = [m for m in modules if not only or m in only]
-        found = [(m, name, text) for m in listed for name, text in mutants(m).items()]
+        found = [(m, name, what) for m in listed for name, what in mutants(m).items()]
         random.Random(41).shuffle(found)
         groups.append(found)
     longest = max(map(len, groups))
@@ -315,41 +350,79 @@ def chosen(count, only):
     return turns[:count]
 
 
+class Hunt:
+    """To pytest a plug-in: instead of running the tests it tries the mutants on them."""
+
+    def __init__(self, options):
+        self.options, self.end = options, time.monotonic() + 60 * options.minutes
+        self.found, self.times = load("state.json"), load("times.json")
+
+    def tests_of(self, module, qualname, items):
+        """Yield of each file the tests that call a function, and their times; measure if new."""
+        interpreted = module if is_kernel(module, qualname) else None
+        for stem in FILES[module].split():
+            file = ROOT / f"tests/dpbandits/test_{stem}.py"
+            here = [i for i in items if i.path == file and not i.get_closest_marker("slow")]
+            key = f"{stem} {digest(file)} {interpreted or ''}"
+            if key not in self.times:
+                self.times[key] = timed(here, interpreted)
+                save("times.json", self.times)
+            measured = [(item, *self.times[key].get(item.nodeid, (0, []))) for item in here]
+            found = [(i, took) for i, took, names in measured if f"{module}:{qualname}" in names]
+            if found:
+                yield sorted(found, key=lambda each: each[1])
+
+    def pytest_runtestloop(self, session):
+        wanted = chosen(self.options.count, self.options.module)
+        for each in gc.get_objects():
+            if isinstance(each, functools._lru_cache_wrapper):
+                each.cache_clear()
+        keys = {}
+        for module, name, (qualname, text) in wanted:
+            key = f"{name} [{digest(ROOT / 'src/dpbandits' / (module + '.py'))}]"
+            keys[key] = name
+            again = self.options.again and self.found.get(key) in ("lives", "not reached")
+            if (key in self.found and not again) or time.monotonic() > self.end:
+                continue
+            begun = time.monotonic()
+            self.found[key] = "not reached"
+            for tests in self.tests_of(module, qualname, session.items):
+                noticed = is_noticed(module, qualname, text, tests)
+                self.found[key] = "dies" if noticed else "lives"
+                if noticed:
+                    break
+            print(f"{self.found[key]} {time.monotonic() - begun:5.1f} s  {name}", flush=True)
+            save("state.json", self.found)
+        report({name: self.found[key] for key, name in keys.items() if key in self.found})
+        return True
+
+
+def report(tried):
+    """Print how many mutants were tried in each group, and the survivors."""
+    judged = " ".join((ROOT / "tests/mutants.md").read_text("utf-8").split())
+    for group, modules in TESTS.items():
+        here = [what for name, what in tried.items() if name.split(":")[0] in modules]
+        counts = [f"{here.count(what)} {what}" for what in ("dies", "lives", "not reached")]
+        print(f"{group}: {len(here)} tried, {', '.join(counts)}")
+    for name, what in tried.items():
+        if what != "dies":
+            print("  judged" if name in judged else "  OPEN  ", what, name)
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--minutes", type=float, default=8.0, help="a slice, at most")
-    ask.add_argument("--count", type=int, default=300, help="mutants in all")
+    ask.add_argument("--count", type=int, default=320, help="mutants in all")
     ask.add_argument("--module", action="append", help="these alone, as bounds/lazy")
     ask.add_argument("--again", action="store_true", help="try the survivors again")
-    options, start = ask.parse_args(), time.monotonic()
+    options = ask.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    compiled = None if not (WORK / "base").exists() else shutil.ignore_patterns("__pycache__")
-    for folder in ("src", "tests"):
-        shutil.copytree(ROOT / folder, WORK / "base" / folder, ignore=compiled, dirs_exist_ok=True)
-    shutil.copy(ROOT / "pyproject.toml", WORK / "base")
-    path = WORK / "state.json"
-    state = json.loads(path.read_text("utf-8")) if path.exists() else {"times": {}, "found": {}}
-    judged = (ROOT / "tests/mutants.md").read_text("utf-8")
-    wanted = chosen(options.count, options.module)
-    tests = {module: files for group in TESTS.values() for module, files in group.items()}
-    for module, name, text in wanted:
-        key = f"{name} [{digest(ROOT / 'src/dpbandits' / (module + '.py'))}]"
-        if key in state["found"] and not (options.again and state["found"][key] == "lives"):
-            continue
-        if time.monotonic() - start > 60 * options.minutes:
-            break
-        begun = time.monotonic()
-        noticed = is_noticed(module, text, tests[module], state)
-        state["found"][key] = "dies" if noticed else "lives"
-        print(f"{state['found'][key]} {time.monotonic() - begun:5.1f} s  {name}", flush=True)
-        save(state)
-    keys = {f"{n} [{digest(ROOT / 'src/dpbandits' / (m + '.py'))}]": n for m, n, _ in wanted}
-    tried = {name: state["found"][key] for key, name in keys.items() if key in state["found"]}
-    lives = [name for name, what in tried.items() if what == "lives"]
-    told = [name for name in lives if name in judged]
-    print(f"{len(tried)} of {len(wanted)} tried, {len(lives)} live, {len(told)} of them judged")
-    for name in lives:
-        print("  judged" if name in told else "  OPEN  ", name)
+    os.chdir(ROOT)
+    stems = {stem for group in TESTS.values() for files in group.values() for stem in files.split()}
+    files = [f"tests/dpbandits/test_{stem}.py" for stem in sorted(stems)]
+    words = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    status = pytest.main([*words, *files], plugins=[Hunt(options)])
+    sys.exit(0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status)  # none ran here
 
 
 if __name__ == "__main__":

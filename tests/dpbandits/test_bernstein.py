@@ -277,6 +277,15 @@ def test_the_bound_of_planned_lengths_has_the_constants_of_the_theorem(square, e
     assert bound == pytest.approx(2.4 * math.log(61 * 27 / 0.05) * greatest, rel=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, math.inf])
+def test_the_bound_of_samples_is_the_fixed_point_of_the_theorem(epsilon):
+    law = low_variance(0.01, 0.1)
+    bound = bounds.bernstein_samples(law, 0.5, 0.05, epsilon)
+    epochs = 1 + math.log(bound / 8) / math.log(1.5)
+    scale = bounds.bernstein_scale(law, 0.5, epsilon)
+    assert bound == pytest.approx(3000 * scale * math.log(8 * epochs**3 / 0.05), rel=1e-11)
+
+
 def test_planned_lengths_keep_their_bound():
     rng, ratios = np.random.default_rng(4), []
     for _ in range(2000):
