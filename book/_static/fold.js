@@ -1,5 +1,6 @@
 // A link into a proof that is folded away opens it, and so does a word that the search has marked;
-// the list of the page's sections follows the reader.
+// its target stays in sight while the page above it still grows; the list of the page's sections
+// follows the reader.
 "use strict";
 
 (() => {
@@ -20,11 +21,30 @@
     return found && found.closest(".bd-article") ? found : null;
   }
 
+  const GROWS = 5000;  // milliseconds in which pictures and formulas may still move what is below
+  const READS = ["wheel", "touchstart", "pointerdown", "keydown"];  // the reader has gone on
+  let stay = () => {};
+
+  function show(node, block) {
+    stay();
+    const there = () => node.scrollIntoView({ behavior: "instant", block });
+    const watch = new ResizeObserver(there);
+    const stop = () => {
+      watch.disconnect();
+      for (const sign of READS) window.removeEventListener(sign, stop);
+    };
+    for (const sign of READS) window.addEventListener(sign, stop, { passive: true });
+    setTimeout(stop, GROWS);
+    stay = stop;
+    there();
+    watch.observe(document.querySelector(".bd-article"));
+  }
+
   function goThere() {
     const found = target();
     if (!found) return;
     unfold(found);
-    found.scrollIntoView();
+    show(found, "start");
   }
 
   window.addEventListener("hashchange", goThere);
@@ -40,7 +60,7 @@
     const marked = document.querySelectorAll(".bd-article .highlighted");
     for (const node of marked) unfold(node);
     if (target()) goThere();
-    else if (marked.length) marked[0].scrollIntoView({ block: "center" });
+    else if (marked.length) show(marked[0], "center");
   });
 
   window.addEventListener("activate.bs.scrollspy", () => setTimeout(() => {
