@@ -160,7 +160,7 @@ def figure(
             raise ValueError(f"{ending[1:]}={str(path)!r} ends otherwise; allowed: NAME{ending}")
     paths = [path for path in (pdf, png) if path is not None]
     if not (cite or paths):
-        raise ValueError("nothing is to be written; allowed: --pdf, --png or --cite")
+        raise ValueError("no file is asked for; allowed: --pdf, --png or --cite")
     record: dict[str, Any] = {"id": id}
     if paths:
         record["files"] = _save(found, id, paths, width, panels, grey)

@@ -219,7 +219,7 @@ def section(claim_id: str) -> tuple[str, str]:
 def taken_over(claim_id: str) -> str:
     """Return in words what became of a retired id."""
     heir = RETIRED[claim_id]
-    return f"allowed: {heir}, which judges it now" if heir else "nothing judges it any more"
+    return f"allowed: {heir}, which has taken its place" if heir else "nothing judges it any more"
 
 
 def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:

@@ -28,9 +28,9 @@ SURPRISES = (
     Surprise(
         "td16-cor-3.2",
         FAILS,
-        "Releases of DP-UCB-INT that are sold as (0.1, e^{−10})-private are "
-        "([ε at δ = e^(−10), target 0.1 ~3], e^{−10})-private: the printed bound takes ε out of a "
-        "square root from which only √ε comes.",
+        "Releases of DP-UCB-INT that are called (0.1, e^{−10})-private are "
+        "([ε at δ = e^(−10), target 0.1 ~3], e^{−10})-private: the printed bound has ε where the "
+        "proof gives √ε.",
     ),
     Surprise(
         "ss19-thm-3.3",

@@ -73,7 +73,7 @@ def make_app(name: str, text: str, version: str) -> App:
     )
 
     def completion(shell: Literal["bash", "zsh", "fish"], *, json: Json = False) -> int:
-        """Print a script by which a shell completes commands and options."""
+        """Print a script with which a shell completes commands and options."""
         script = app.generate_completion(shell=shell)
         return show(json, script, {"shell": shell, "script": script})
 

@@ -63,7 +63,7 @@ def _picture(name: str, value: Any) -> Path:
 
 Epsilon = Annotated[str | None, Parameter(help="Short for --set epsilon=E.")]
 Factor = Annotated[
-    int, reads(whole(1), "So many times the patients, with the same shares (default: 1).")
+    int, reads(whole(1), "How many times as many patients, with the same shares (default: 1).")
 ]
 MomentOrder = Annotated[
     float, reads(_number, "Order v of S1 to S3: moments up to 1 + v (default: 0.5).")
@@ -162,7 +162,7 @@ def run(
     csv: RunsFile = None,
     json: Json = False,
 ) -> int:
-    """Simulate algorithms, your own included, and report the regret.
+    """Simulate algorithms, ours or your own, and report the regret.
 
     Parameters
     ----------
@@ -682,12 +682,12 @@ def audit(
     ] = None,
     table: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     change: str | None = None,
-    failure: Annotated[float, reads(check_fraction, "Probability of a wrong bound.")] = 1e-6,
+    failure: Annotated[float, reads(check_fraction, "Probability that the bound is wrong.")] = 1e-6,
     seed: Seed = 0,
     jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
-    """Look for a violation of the privacy that an algorithm declares, your own included.
+    """Look for a violation of the privacy that an algorithm, yours or ours, declares.
 
     Run an algorithm many times on two tables of rewards that differ in one entry, and bound its ε
     from below. Exact where outputs can be integrated.
@@ -695,12 +695,12 @@ def audit(
     Parameters
     ----------
     epsilon : str
-        Short for --set epsilon=E; of what declares nothing itself, such as a function: what is to
-        be tested.
+        Short for --set epsilon=E; for what declares nothing itself, such as a function: the
+        budget to test.
     table : str
         Your own table instead of a search, a row of numbers an arm; with --change.
     change : str
-        What its neighbour has where: ARM,PULL,VALUE, counted from 0.
+        The reward that its neighbour has instead: ARM,PULL,VALUE, counted from 0.
 
     Returns
     -------
