@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from claims_ledger import RECONSTRUCTED, Record, label, plain, standing
+from claims_ledger import RECONSTRUCTED, Record, command, label, plain, standing
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
@@ -25,13 +25,6 @@ FOLDED = {
     RECONSTRUCTED: "What we reconstructed, as our copy lacks the formula",
     "holds": "What is confirmed as printed",
 }
-
-
-def command(claim: Record, by_experiment: Iterable[str]) -> str:
-    """Return what computes a verdict again: its check, or the chapter whose experiment it needs."""
-    if claim["id"] in set(by_experiment):
-        return f"companion execute {int(claim['chapter'])}"
-    return f"companion claims --check {claim['id']}"
 
 
 def sentence(claim: Record) -> str:

@@ -10,7 +10,7 @@ surprising ones as sentences. These take the folder, relative to the page, with 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -19,6 +19,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from page_filter import load_script, make_form
 from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
+
+from companion.claims import ledger
 
 PAGE = "book/claims"
 LIST = "all-claims"
@@ -142,7 +144,16 @@ class Place(NamedTuple):
     title: str
 
 
-def entry(claim: Record, place: Place | None = None) -> list[str]:
+def command(claim: Record, by_experiment: Iterable[str]) -> str:
+    """Return what computes a verdict again: its check, or the chapter whose experiment it needs."""
+    if claim["id"] in set(by_experiment):
+        return f"companion execute {int(claim['chapter'])}"
+    return f"companion claims --check {claim['id']}"
+
+
+def entry(
+    claim: Record, place: Place | None = None, by_experiment: Iterable[str] = ()
+) -> list[str]:
     """Write one claim as a fold: its title is what the paper says; then the reason, and numbers.
 
     The numbers come last, a list, so that nothing marks the end of a proof.
@@ -155,7 +166,7 @@ def entry(claim: Record, place: Place | None = None) -> list[str]:
     else:
         verdict = f"**Verdict.** {{verdict}}`{name}`"
     lines = [
-        f":::::{{dropdown}} {mark} **{plain(claim['id'])}** {{verdict}}`{name}` {statement}",
+        f":::::{{dropdown}} {mark} **{plain(claim['id'])}** {statement} {{verdict}}`{name}`",
         f":name: {label(claim)}",
         f":class-container: proof-fold claim paper-{claim['paper']} verdict-{word}",
         "",
@@ -170,6 +181,7 @@ def entry(claim: Record, place: Place | None = None) -> list[str]:
         target = f"{place.page}#{claim['section']}"
         where = f"{of}chapter {number}, {place.title} <{target}>"
         lines[-2] += f" **Judged in** {{judged}}`{where}`."
+    lines[-2] += f" **Computed again by** `{command(claim, by_experiment)}`."
     lines += [f"- {plain(name)}: {plain(value)}" for name, value in claim["evidence"].items()]
     return [*lines, ":::::", ""]
 
@@ -284,6 +296,7 @@ class ClaimsLedger(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         """Write a section a paper."""
         claims = self.read()
+        by_experiment = {claim.id for claim in ledger() if claim.needs}
         root = Path(self.env.srcdir)
         known = {}
         for number in {claim["chapter"] for claim in claims}:
@@ -293,10 +306,14 @@ class ClaimsLedger(ClaimsDirective):
         lines = []
         for paper, group in by_paper(claims):
             lines += ["", f"### Claims of {{cite:t}}`{paper}`", ""]
-            for claim in group:
+            apart = False
+            for claim in sorted(group, key=lambda claim: bool(claim["reconstructed"])):
+                if claim["reconstructed"] and not apart:
+                    lines += ["Our copy lacks the formulas of these; what is judged is ours:", ""]
+                    apart = True
                 if claim["section"] not in known[claim["chapter"]]:
                     raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
-                lines += entry(claim, known[claim["chapter"]][claim["section"]])
+                lines += entry(claim, known[claim["chapter"]][claim["section"]], by_experiment)
         return self.parse(lines, headings=True)
 
 

@@ -43,7 +43,7 @@ LINKS = {
     "json": "manifest",
     "bib": "BibTeX",
 }
-SHORT = ("pdf", "png", "csv", "bib")
+SHORT = ("pdf", "png", "csv", "json", "bib")
 """Files that the line below a figure has; the gallery has all."""
 
 

@@ -164,15 +164,18 @@ def test_claims_are_written_as_they_are(extension):
     }
     of_chapter = {**record, "chapter": "03", "section": "x-y"}
     lines = ledger.entry(of_chapter, ledger.Place("notebooks/03_c", "theorem: Z"))
-    assert lines[0] == ":::::{dropdown} ✓ **a-b** {verdict}`holds` yes" and lines[-2] == ":::::"
+    assert lines[0] == ":::::{dropdown} ✓ **a-b** yes {verdict}`holds`" and lines[-2] == ":::::"
     assert ":name: claim-a-b" in lines
     assert ":class-container: proof-fold claim paper-ss19 verdict-holds" in lines
     assert "- x: 2" in lines
     link = "{judged}`chapter 3, theorem: Z <notebooks/03_c#x-y>`"
-    assert f"**Said in** SS19, §1. **Judged in** {link}." in lines
+    again = "**Computed again by** `companion claims --check a-b`."
+    assert f"**Said in** SS19, §1. **Judged in** {link}. {again}" in lines
     moved = ledger.entry(of_chapter, ledger.Place("book/exact_c", "theorem: Z"))
     link = "{judged}`the appendix of chapter 3, theorem: Z <book/exact_c#x-y>`"
-    assert f"**Said in** SS19, §1. **Judged in** {link}." in moved
+    assert f"**Said in** SS19, §1. **Judged in** {link}. {again}" in moved
+    ran = ledger.entry(of_chapter, by_experiment={"a-b"})
+    assert "**Said in** SS19, §1. **Computed again by** `companion execute 3`." in ran
     link = "{claims-shown}`1 ?paper=ss19&verdict=holds#all-claims`"
     everywhere = "{claims-shown}`1 ?verdict=holds#all-claims`"
     assert f"| {{verdict}}`holds` | {link} | {everywhere} |" in ledger.summary([record])
@@ -189,8 +192,8 @@ def test_what_is_reconstructed_is_counted_apart(extension):
     assert "1 ?verdict=holds" in rows[2] and all("reconstructed" not in row for row in rows)
     assert judged == "| verdicts on what the papers say | 1 | 1 |"
     assert apart.startswith("| {verdict}`reconstructed` |") and "`2 ?verdict=reconstr" in apart
-    lines = ledger.entry(ours)
-    assert lines[0] == ":::::{dropdown} ≈ **a-c** {verdict}`reconstructed` yes"
+    lines = ledger.entry({**ours, "chapter": "03"})
+    assert lines[0] == ":::::{dropdown} ≈ **a-c** yes {verdict}`reconstructed`"
     assert "**Ours.** {verdict}`reconstructed` Our formula: holds. so it is." in lines
     assert "verdict-reconstructed" in lines[2] and "verdict-holds" not in lines[2]
 

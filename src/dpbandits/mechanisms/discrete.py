@@ -107,6 +107,8 @@ def _rate(epsilon: float, sensitivity: int) -> Fraction:
 class DiscreteLaplace(Configuration):
     """Noise for whole numbers: P(Z = k) is proportional to e^(−ε|k|/Δ), drawn exactly.
 
+    Pseudo-code: :prf:ref:`alg-discrete`.
+
     A whole number that one person moves by at most Δ is ε-differentially private with this noise:
     not up to rounding, but as it is computed. Proof: :prf:ref:`thm-discrete-private`. The float ε
     is taken as the fraction that it is.

@@ -25,6 +25,8 @@ __all__ = ["AdaPKLUCB"]
 class AdaPKLUCB(LazyBatches):
     """AdaP-KLUCB: Azize & Basu (2022), reconstructed.
 
+    Pseudo-code: :prf:ref:`alg-lazy`.
+
     The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
     alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
     its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next

@@ -25,6 +25,8 @@ __all__ = ["BennettDPSE"]
 class BennettDPSE(RegretAlgorithm):
     """DP successive elimination that adapts to variances, for any rewards in [0, 1].
 
+    Pseudo-code: :prf:ref:`alg-bennett`.
+
     An arm's pulls double from epoch to epoch. At the end of an epoch Σx and Σx(1 − x) over its
     rewards are released, each with Laplace noise of scale 1/ε: one reward moves both together by at
     most 1, so the second release is free (:prf:ref:`lem-joint`). The last four releases of an arm

@@ -27,6 +27,8 @@ __all__ = ["BinomialDPSE"]
 class BinomialDPSE(RegretAlgorithm):
     """DP successive elimination by two p-values, for rewards of 0 and 1.
 
+    Pseudo-code: :prf:ref:`alg-two-p-values`.
+
     The pulls of each viable arm double from epoch to epoch, n_e = 2^(e−1)·n_1. At the end of an
     epoch the sum of each viable arm's fresh rewards is released with Laplace noise of scale 1/ε;
     S̃_a is the sum of the arm's last m releases. The leader, of the largest S̃, rules out an arm a

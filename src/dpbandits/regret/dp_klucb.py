@@ -25,6 +25,8 @@ __all__ = ["DPKLUCB"]
 class DPKLUCB(LazyBatches):
     """DP-KLUCB: Azize, Wu, Honda, Orabona, Ito & Basu (2025), reconstructed.
 
+    Pseudo-code: :prf:ref:`alg-lazy`.
+
     The pulls of an arm at the ends of its batches are the grid ⌈(1 + η)^j⌉, and released sums
     accumulate: after k batches its estimate is the mean of n rewards and k Laplace variables of
     scale 1/ε. Each arm has a batch of one pull in turn. Then, with y an arm's estimate moved into

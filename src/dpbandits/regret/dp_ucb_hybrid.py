@@ -51,6 +51,8 @@ class HybridIndex(RegretAlgorithm):
 class DPUCBBound(HybridIndex):
     """DP-UCB-BOUND: Tossou & Dimitrakakis (2016), Algorithm 1.
 
+    Pseudo-code: :prf:ref:`alg-bound`.
+
     One hybrid counter an arm. With s the private sum of an arm's n rewards, n = 2^k + n',
     0 ≤ n' < 2^k, and ε₁ the budget of each part of the counter, the index at time t is
 

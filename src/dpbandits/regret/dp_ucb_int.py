@@ -72,6 +72,8 @@ def input_of(interval: int) -> float:
 class DPUCBInt(RegretAlgorithm):
     """DP-UCB-INT: Tossou & Dimitrakakis (2016), Algorithm 3.
 
+    Pseudo-code: :prf:ref:`alg-int`.
+
     With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
     noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
     arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to

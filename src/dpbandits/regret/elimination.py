@@ -26,6 +26,8 @@ __all__ = ["DPSE", "DiscreteDPSE", "SuccessiveElimination"]
 class DPSE(RegretAlgorithm):
     """DP successive elimination: Sajed & Sheffet (2019), Algorithm 3.
 
+    Pseudo-code: :prf:ref:`alg-dpse`.
+
     In epoch e = 1, 2, … every viable arm is pulled r = ⌈R_e⌉ times, its mean over this epoch
     alone is released with Laplace noise of scale 1/(εr), and an arm is eliminated when its
     released mean lies more than 2h_e + 2c_e below the best; the last arm is played to the

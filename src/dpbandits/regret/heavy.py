@@ -242,6 +242,8 @@ def _scaled_moment(algorithm: HeavyElimination, reward: float) -> float:
 class DPRSE(HeavyElimination):
     """DP robust successive elimination: TWZW22, Algorithm 3.
 
+    Pseudo-code: :prf:ref:`alg-rse`.
+
     In epoch τ = 1, 2, … every viable arm is pulled R times; rewards beyond B count as 0; the mean
     of the epoch's truncated rewards is released with one Laplace variable of scale 2B/(Rε), and
     an arm is eliminated when its released mean lies too far below the best. R (the paper's R_τ),
@@ -291,6 +293,8 @@ class DPRSE(HeavyElimination):
 @dataclass(frozen=True)
 class LDPRSE(HeavyElimination):
     """Locally DP robust successive elimination: TWZW22, Algorithm 4, on schedules of ours.
+
+    Pseudo-code: :prf:ref:`alg-rse`.
 
     In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward, truncated at B, gets its
     own Laplace variable of scale 2B/ε, or is told as one bit, and is released: it lies in [−B, B],

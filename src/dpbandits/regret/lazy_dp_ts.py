@@ -24,6 +24,8 @@ __all__ = ["LazyDPTS"]
 class LazyDPTS(LazyBatches):
     """Lazy-DP-TS: Hu & Hegde (2022), reconstructed.
 
+    Pseudo-code: :prf:ref:`alg-lazy`.
+
     The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
     alone. Each arm has a batch of one pull in turn. Then at each pull each arm draws
 

@@ -24,6 +24,8 @@ __all__ = ["TunedDPSE"]
 class TunedDPSE(RegretAlgorithm):
     """DP-SE as Sajed & Sheffet (2019) have it, with the right widths.
 
+    Pseudo-code: :prf:ref:`alg-tuned`.
+
     In epoch e = 1, 2, … every viable arm is pulled n_e times, its mean over this epoch alone is
     released with Laplace noise of scale 1/(εn_e), and an arm is eliminated when its released mean
     lies more than Δ_e/2 = 2^−(e + 1) below the best. n_e is the least n for which two arms of equal

@@ -323,6 +323,8 @@ def passes_kernel(constants: Constants, epoch: Epoch, mean: float, square: float
 class DPBernsteinStop(StoppingRule):
     """Private Bernstein stopping: announce a width, buy the samples, test. Ours.
 
+    Pseudo-code: :prf:ref:`alg-bernstein`.
+
     Each epoch takes n fresh samples and releases m̃ = X̄ + Lap(b₁)/n and q̃ = mean of X² + Lap(b₂)/n
     with b₁ = 2R/ε and b₂ = 4R²/ε: both together are ε-differentially private, for the second moment
     is free (:prf:ref:`lem-free-moment`). With N samples so far, Σ over all epochs, m̂ = |Σn²m̃|/Σn²,

@@ -272,6 +272,8 @@ class NAS(NASFamily):
 class DPNAS(NASFamily):
     """DP-NAS: Sajed & Sheffet (2019), Algorithm 1, without deviations.
 
+    Pseudo-code: :prf:ref:`alg-dpnas`.
+
     With B ~ Lap(12R/ε) drawn once and A_n ~ Lap(12R/ε) drawn for every n, halts at the first n
     with |X̄_n| ≥ h_n(1 + 1/α) + (c_n + B + A_n)/n and releases X̄_n + L/n, L ~ Lap(4R/ε). Here
     h_n = R·√((2/n)·log(16n²/β)) and c_n = (12R/ε)·(log(4/β) + log(8n²/β)) + (4R/(αε))·log(4/β). The
@@ -330,6 +332,8 @@ class DPNAS(NASFamily):
 @dataclass(frozen=True)
 class DPExponentialNAS(DPNAS):
     """DP exponential NAS: Sajed & Sheffet (2019), Algorithm 2, by default without deviations.
+
+    Pseudo-code: :prf:ref:`alg-dpnas`.
 
     `DPNAS` that looks at n = 2, 4, 8, … only, and whose union bounds run over the number k of the
     look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β) with σ₁ =
