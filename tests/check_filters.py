@@ -113,7 +113,7 @@ def check_ledger(browser, base: str, report, viewport: dict[str, int]) -> None:
     """Work the filter of the claims, and follow a count of the summary."""
     files = (ROOT / "book/data").glob("claims-*.json")
     claims = [c for path in sorted(files) for c in json.loads(path.read_text("utf-8"))["claims"]]
-    claims.sort(key=lambda claim: PAPERS.index(claim["paper"]))
+    claims.sort(key=lambda claim: (PAPERS.index(claim["paper"]), bool(claim["reconstructed"])))
     items = {
         f"claim-{claim['id'].replace('.', '-')}": {
             "paper": claim["paper"],
