@@ -52,6 +52,13 @@ FIGURES = """() => [...document.querySelectorAll('.bd-article figure img')].map(
     opens: Boolean(image.closest('a[href]')),
 }))"""
 
+LAST_FIGURES = """() => [...document.querySelectorAll('.bd-article figure[id]')]
+    .map(node => node.id).slice(-2)"""
+SETTLED = 1500
+"""Milliseconds after which pictures above a target have been loaded."""
+BELOW_THE_BAR = 200
+"""Pixels from the top of the window in which a link's target is looked for."""
+
 CUT = r"""() => {
     const found = [];
     const said = node => node.tagName.toLowerCase() + '.' + [...node.classList].join('.') + ': '
@@ -253,6 +260,22 @@ def opened(browser, base: str, name: str):
     return page
 
 
+def link_problems(browser, base: str, name: str) -> list[str]:
+    """Open the page at its last figures, and look whether they stay below the bar at the top."""
+    page = opened(browser, base, name)
+    targets = page.evaluate(LAST_FIGURES)
+    page.context.close()
+    problems = []
+    for target in targets:
+        page = opened(browser, base, f"{name}#{target}")
+        page.wait_for_timeout(SETTLED)
+        top = page.evaluate("id => document.getElementById(id).getBoundingClientRect().top", target)
+        if not 0 <= top <= BELOW_THE_BAR:
+            problems.append(f"a link to #{target} leaves it at {top:.0f} pixels")
+        page.context.close()
+    return problems
+
+
 def article_of(html, name: str) -> str:
     """Return the HTML of a page's article, formulas not typeset."""
     text = (html / name).read_text("utf-8")
@@ -265,6 +288,7 @@ def check_form(browser, base: str, html, name: str, report) -> None:
     for what, problems in form_problems(page, article_of(html, name)).items():
         report.check(name, f"form: {what}", problems)
     page.context.close()
+    report.check(name, "form: links to figures", link_problems(browser, base, name))
     if name == MOVED[0]:
         check_the_form(browser, base, html, name, report)
 

@@ -11,12 +11,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from claims_ledger import RECONSTRUCTED, Record, command, label, plain, standing
+from claims_ledger import (
+    RECONSTRUCTED,
+    Record,
+    by_experiment,
+    command,
+    label,
+    plain,
+    standing,
+)
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
-
-from companion.claims import ledger
 
 DISPUTED = ("does not hold", "not reproduced")
 FOLDED = {
@@ -33,13 +39,13 @@ def sentence(claim: Record) -> str:
     return f"{plain(claim['place'])}: {said}"
 
 
-def disputed(claim: Record, by_experiment: Iterable[str]) -> list[str]:
+def disputed(claim: Record, needing: Iterable[str]) -> list[str]:
     """Write a disputed point, the sentence first."""
     return [
         f"**{sentence(claim)}**",
         "",
         f"{{verdict}}`{claim['verdict']}` {plain(claim['reason'])} "
-        f"{{ref}}`All numbers <{label(claim)}>`; `{command(claim, by_experiment)}`",
+        f"{{ref}}`All numbers <{label(claim)}>`; `{command(claim, needing)}`",
         "",
     ]
 
@@ -49,7 +55,7 @@ def count(number: int, of: str) -> str:
     return f"{number} {of if number != 1 else of.replace('sentences', 'sentence')}"
 
 
-def write(claims: list[Record], by_experiment: Iterable[str]) -> list[str]:
+def write(claims: list[Record], needing: Iterable[str]) -> list[str]:
     """Write all that is said of a paper."""
     kinds: dict[str, list[Record]] = {}
     for claim in claims:
@@ -72,7 +78,7 @@ def write(claims: list[Record], by_experiment: Iterable[str]) -> list[str]:
     if against:
         told += ["**Disputed.**", ""]
     for claim in against:
-        told += disputed(claim, by_experiment)
+        told += disputed(claim, needing)
     for kind, title in FOLDED.items():
         if kind in kinds:
             told += [f":::{{dropdown}} {title} ({sizes[kind]})", ""]
@@ -96,8 +102,7 @@ class AuthorVerdicts(SphinxDirective):
         chosen = [claim for claim in claims if claim["paper"] == paper]
         if not chosen:
             raise self.error(f"{paper!r} has no verdicts")
-        by_experiment = {claim.id for claim in ledger() if claim.needs}
-        lines = write(chosen, by_experiment)
+        lines = write(chosen, by_experiment())
         return self.parse_text_to_nodes(StringList(lines, source=f"verdicts on {paper}"))
 
 

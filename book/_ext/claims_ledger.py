@@ -144,16 +144,19 @@ class Place(NamedTuple):
     title: str
 
 
-def command(claim: Record, by_experiment: Iterable[str]) -> str:
+def by_experiment() -> frozenset[str]:
+    """Return the ids of the claims that need the runs of their chapters."""
+    return frozenset(claim.id for claim in ledger() if claim.needs)
+
+
+def command(claim: Record, needing: Iterable[str]) -> str:
     """Return what computes a verdict again: its check, or the chapter whose experiment it needs."""
-    if claim["id"] in set(by_experiment):
+    if claim["id"] in needing:
         return f"companion execute {int(claim['chapter'])}"
     return f"companion claims --check {claim['id']}"
 
 
-def entry(
-    claim: Record, place: Place | None = None, by_experiment: Iterable[str] = ()
-) -> list[str]:
+def entry(claim: Record, place: Place | None = None, needing: Iterable[str] = ()) -> list[str]:
     """Write one claim as a fold: its title is what the paper says; then the reason, and numbers.
 
     The numbers come last, a list, so that nothing marks the end of a proof.
@@ -181,7 +184,7 @@ def entry(
         target = f"{place.page}#{claim['section']}"
         where = f"{of}chapter {number}, {place.title} <{target}>"
         lines[-2] += f" **Judged in** {{judged}}`{where}`."
-    lines[-2] += f" **Computed again by** `{command(claim, by_experiment)}`."
+    lines[-2] += f" **Computed again by** `{command(claim, needing)}`."
     lines += [f"- {plain(name)}: {plain(value)}" for name, value in claim["evidence"].items()]
     return [*lines, ":::::", ""]
 
@@ -296,7 +299,7 @@ class ClaimsLedger(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         """Write a section a paper."""
         claims = self.read()
-        by_experiment = {claim.id for claim in ledger() if claim.needs}
+        needing = by_experiment()
         root = Path(self.env.srcdir)
         known = {}
         for number in {claim["chapter"] for claim in claims}:
@@ -313,7 +316,7 @@ class ClaimsLedger(ClaimsDirective):
                     apart = True
                 if claim["section"] not in known[claim["chapter"]]:
                     raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
-                lines += entry(claim, known[claim["chapter"]][claim["section"]], by_experiment)
+                lines += entry(claim, known[claim["chapter"]][claim["section"]], needing)
         return self.parse(lines, headings=True)
 
 

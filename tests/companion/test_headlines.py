@@ -82,15 +82,15 @@ def test_an_author_meets_the_sentence_before_its_verdict(extension):
         for claim in json.loads(path.read_text("utf-8"))["claims"]
         if claim["paper"] == "td16"
     ]
-    by_experiment = {claim.id for claim in ledger() if claim.needs}
-    text = "\n".join(page.write(claims, by_experiment))
+    needing = {claim.id for claim in ledger() if claim.needs}
+    text = "\n".join(page.write(claims, needing))
     for claim in claims:
         place = text.index(f"<claim-{claim['id']}>`")
         if page.standing(claim) in page.DISPUTED:
             said = page.plain(claim["statement"])
             verdict = text.rindex(f"{{verdict}}`{claim['verdict']}`", 0, place)
             assert text.rindex(said, 0, place) < verdict
-            assert page.command(claim, by_experiment) in text[place : place + 200]
+            assert page.command(claim, needing) in text[place : place + 200]
     listed = re.findall(r"<claim-([\w.-]+)>", text)
     assert sorted(listed) == sorted(claim["id"] for claim in claims)
 

@@ -174,7 +174,7 @@ def test_claims_are_written_as_they_are(extension):
     moved = ledger.entry(of_chapter, ledger.Place("book/exact_c", "theorem: Z"))
     link = "{judged}`the appendix of chapter 3, theorem: Z <book/exact_c#x-y>`"
     assert f"**Said in** SS19, §1. **Judged in** {link}. {again}" in moved
-    ran = ledger.entry(of_chapter, by_experiment={"a-b"})
+    ran = ledger.entry(of_chapter, needing={"a-b"})
     assert "**Said in** SS19, §1. **Computed again by** `companion execute 3`." in ran
     link = "{claims-shown}`1 ?paper=ss19&verdict=holds#all-claims`"
     everywhere = "{claims-shown}`1 ?verdict=holds#all-claims`"

@@ -31,3 +31,8 @@ def test_tables_that_convict_are_tried_at_smaller_overstatements(monkeypatch, ag
     assert list(found.audits) == [1.5, 2.0, 3.0] and found.audits[3.0].convicted
     assert found.least == (1.5 if again else 3.0)
     assert found.decisive.epsilon_lower > 1.0
+
+
+def test_no_overstatement_is_refused():
+    with pytest.raises(ValueError, match="factors=\\(\\) is empty; allowed: at least one"):
+        power(LogarithmicCounter(1.0), ())

@@ -137,7 +137,8 @@ def power(
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
-        Probability in (0, 1) with which the bound of one audit may be too high.
+        Probability in (0, 1) with which the bound of one audit may be too high; at each
+        overstatement there are two at most.
     guarantee : PrivacyGuarantee, optional
         What is declared; needed with a mapping, else that of the target.
     n_pulls : int, optional
@@ -169,6 +170,8 @@ def power(
         raise ValueError("guarantee=None is missing; allowed: what the subjects declare")
     declared = guarantee or target.guarantee  # type: ignore[union-attr]
     runs_as = given or {c: overstated(target, c) for c in factors}
+    if not runs_as:
+        raise ValueError(f"factors={factors!r} is empty; allowed: at least one overstatement")
     found: dict[float, Audit] = {}
     for c in sorted(runs_as):
         found[c] = audit(
