@@ -7,7 +7,7 @@ files of verdicts lie in ``book/data``.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,18 @@ def count(number: int, of: str) -> str:
     return f"{number} {of if number != 1 else of.replace('sentences', 'sentence')}"
 
 
+def tally(sizes: Mapping[str, int], disputed: int) -> str:
+    """Say how many sentences have each verdict, those that no sentence has left out."""
+    parts = [
+        (sizes.get("holds", 0), "confirmed as printed"),
+        (sizes.get("holds with a condition", 0), "confirmed with a condition"),
+        (disputed, "disputed"),
+        (sizes.get("cannot be told from the text", 0), "left open by the text"),
+    ]
+    told = [f"{size} {'is' if size == 1 else 'are'} {what}" for size, what in parts if size]
+    return ", ".join([*told[:-2], " and ".join(told[-2:])])
+
+
 def write(claims: list[Record], needing: Iterable[str]) -> list[str]:
     """Write all that is said of a paper."""
     kinds: dict[str, list[Record]] = {}
@@ -63,11 +75,8 @@ def write(claims: list[Record], needing: Iterable[str]) -> list[str]:
     sizes = {kind: len(group) for kind, group in kinds.items()}
     against = [claim for kind in DISPUTED for claim in kinds.get(kind, ())]
     judged = sum(size for kind, size in sizes.items() if kind != RECONSTRUCTED)
-    are = "is" if len(against) == 1 else "are"
     told = [
-        f"We judge {count(judged, 'sentences')}. As printed {sizes.get('holds', 0)} hold, with a "
-        f"condition {sizes.get('holds with a condition', 0)}; {len(against)} {are} disputed, and "
-        f"{sizes.get('cannot be told from the text', 0)} cannot be told from the text. "
+        f"We judge {count(judged, 'sentences')}: {tally(sizes, len(against))}. "
         + (
             f"In {count(sizes[RECONSTRUCTED], 'sentences')} our copy lacks the formula."
             if RECONSTRUCTED in sizes

@@ -312,7 +312,8 @@ class ClaimsLedger(ClaimsDirective):
             apart = False
             for claim in sorted(group, key=lambda claim: bool(claim["reconstructed"])):
                 if claim["reconstructed"] and not apart:
-                    lines += ["Our copy lacks the formulas of these; what is judged is ours:", ""]
+                    lines += [f"(reconstructed-{paper})=", "#### Reconstructed", ""]
+                    lines += ["Our copy lacks the formulas of these; what is judged is ours.", ""]
                     apart = True
                 if claim["section"] not in known[claim["chapter"]]:
                     raise self.error(f"{claim['id']}: no {claim['section']} in its chapter")
