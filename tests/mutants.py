@@ -127,7 +127,7 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" a
         "auditing/cells": "audit audit_twins",
         "auditing/counting": "audit_state audit",
         "auditing/elimination_laws": "audit audit_twins exact_elimination",
-        "auditing/events": "audit audit_state",
+        "auditing/events": "audit_events audit audit_state",
         "auditing/exact": "audit audit_twins",
         "auditing/truths": "audit audit_twins",
         "auditing/verdicts": "audit audit_state",

@@ -131,6 +131,14 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("loss", [1e-6, 1e-30])
+def test_the_bracket_of_a_small_loss_is_as_narrow(loss):
+    """ε0 + 2·log(1 − δ), in parts of ε0."""
+    bracket = epsilon_at(loss / 10, [loss])
+    assert_brackets(bracket, loss + 2 * math.log1p(-loss / 10))
+    assert bracket.width < 1e-7 * loss
+
+
 @pytest.mark.parametrize("losses", CASES, ids=range(len(CASES)))
 def test_brackets_are_narrow_and_hold(losses):
     for delta in (1e-15, TD16_DELTA, 0.01):

@@ -119,6 +119,7 @@ def test_a_function_can_be_audited():
     found = audit(flat, pair, 2000, guarantee=PrivacyGuarantee("central", 2.0))
     assert found.epsilon_lower == pytest.approx(found.tally.ceiling)
     assert str(found).startswith("flat: convicted\ndeclared: ε = 2")
+    assert f"seen: {found.tally.hits} of {found.tally.runs} runs, and" in str(found)
     outputs = FunctionSubject(flat).outputs(pair.table, 3, np.random.default_rng(0))
     assert outputs.actions.tolist() == [[0, 0, 1, 1]] * 3 and outputs.values.shape == (3, 2)
 

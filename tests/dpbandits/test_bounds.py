@@ -44,6 +44,9 @@ def test_constants_are_those_of_the_paper_and_of_its_repair():
     minimax = 2 * math.sqrt(4 * sampling * 10**4) + 4 * (privacy + 4 / (math.e * math.log(2)))
     minimax += math.pi**2 / 12
     assert bounds.elimination_minimax_regret(5, 10**4, 0.5) == pytest.approx(minimax, rel=1e-12)
+    short = 2 * math.sqrt(9 * 512 / 3 * math.log(800) * 10) + 9 * 4 / (math.e * math.log(2))
+    short += math.pi**2 / 12  # K = T = 10: m is 1, and not 0
+    assert bounds.elimination_minimax_regret(10, 10) == pytest.approx(short, rel=1e-12)
 
 
 @given(st.floats(1e-9, 0.99))

@@ -12,7 +12,7 @@ from test_validation import refusal
 
 import dpbandits as dpb
 from dpbandits.identification import estimate_difference, isis2, normal_critical
-from dpbandits.identification.group_estimates import upper_tail
+from dpbandits.identification.group_estimates import _where, upper_tail
 from dpbandits.identification.group_plan import _least, usual_shares
 from dpbandits.identification.group_sequential import GroupSequential
 
@@ -353,6 +353,11 @@ def test_a_trial_that_just_misses_the_boundary_may_have_a_small_p_value():
     assert OURS.decide(5, 803, 787) == "none" and OURS.score(5, 803, 787) < OURS.critical
     assert found.low > 0.0 and found.p_value < 0.05
     assert OURS.error(found.share) < 0.05
+
+
+@pytest.mark.parametrize("level", [-1.0, -0.95, -0.3, -0.01, 0.0, 0.02, 0.5, 0.85, 1.0])
+def test_a_difference_is_found_wherever_it_lies(level):
+    assert _where(lambda difference: difference, level) == pytest.approx(level, abs=1e-6)
 
 
 def test_an_estimate_of_harm_is_the_mirror_image():
