@@ -19,6 +19,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from browser import FLAGS, TYPESET, find_browser, serve
 from check_access import check_access, check_the_check, check_weight, violations
+from check_contents import CONTROL, check_contents, check_the_contents
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
@@ -164,6 +165,9 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     report.check(name, "formulas", page.evaluate(FORMULAS))
     report.check(name, "images", page.evaluate(IMAGES))
     seen[name] = (page.evaluate(NAMES), page.evaluate(LINKS))
+    check_contents(page, name, report)
+    if name == CONTROL:
+        check_the_contents(browser, base, name, DESKTOP, report)
     if options.screenshots:
         shoot(page, options.screenshots, f"{name}.desktop")
         page.emulate_media(color_scheme="dark")

@@ -6,7 +6,7 @@ chapter's `companion.publishing.Page.quiet` says. ``badge`` writes the verdict o
 links it to the page of claims, so that the two cannot differ.
 
 A proof folds in a ``dropdown`` whose container has the class ``proof-fold``; ``fold.js`` opens it
-for links and searched words.
+for links and searched words; ``follow.js`` marks the section that is being read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from companion.publishing import FACTS
 
-SCRIPT = "fold.js"
+SCRIPTS = ("fold.js", "follow.js")
 WORDS_A_MINUTE = 200
 MINUTES_A_PROOF = 5
 FOLD = "proof-fold"
@@ -151,10 +151,11 @@ class Badge(SphinxRole):
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the line, the badges, and the script of the folds."""
+    """Add the line, the badges, and the scripts of the folds and of the list of sections."""
     app.add_node(Minutes)
     app.add_directive("quiet", Quiet)
     app.add_role("badge", Badge())
-    app.add_js_file(SCRIPT, loading_method="defer")
+    for script in SCRIPTS:
+        app.add_js_file(script, loading_method="defer")
     app.connect("doctree-read", write_minutes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,5 @@
 // A link into a proof that is folded away opens it, and so does a word that the search has marked;
-// its target stays in sight while the page above it still grows; the list of the page's sections
-// follows the reader.
+// its target stays in sight while the page above it still grows.
 "use strict";
 
 (() => {
@@ -62,13 +61,4 @@
     if (target()) goThere();
     else if (marked.length) show(marked[0], "center");
   });
-
-  window.addEventListener("activate.bs.scrollspy", () => setTimeout(() => {
-    const list = document.querySelector(".bd-sidebar-secondary");
-    const here = list && [...list.querySelectorAll("a.active")].pop();
-    if (!here) return;
-    const [box, row] = [list.getBoundingClientRect(), here.getBoundingClientRect()];
-    if (row.top < box.top + 40 || row.bottom > box.bottom - 40)
-      list.scrollTop += row.top - box.top - box.height / 3;
-  }));
 })();

@@ -1,0 +1,66 @@
+"""Read a page from top to bottom, and see whether its list of sections marks where one is.
+
+Called by ``check_pages.py``. Wherever a section of the list is on the screen, one entry is marked
+with those above it, and its section is on the screen; an entry that is clicked on is marked.
+"""
+
+CONTROL = "notebooks/05_best_arm_identification.html"
+"""A page on which the check is repeated without the script that marks: it must fail."""
+SCRIPT = "**/follow.js*"
+
+POSITIONS = 14
+
+READ = """async positions => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const drawn = async () => { await frame(); await frame(); };
+    const list = document.querySelector('.bd-sidebar-secondary nav.page-toc');
+    const place = link => document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    const links = list ? [...list.querySelectorAll('a[href^="#"]')].filter(place) : [];
+    const shown = link => [place(link), place(link).closest('section, dl')]
+        .flatMap(node => [...node.getClientRects()])
+        .some(box => box.bottom > 0 && box.top < innerHeight);
+    const found = [];
+    function look(where) {
+        const marked = [...list.querySelectorAll('a.active')];
+        const inner = marked.filter(one => !one.closest('li').querySelector(':scope ul a.active'));
+        const onScreen = links.filter(shown);
+        if (inner.length > 1) found.push(`${where}: ${inner.length} entries are marked`);
+        else if (!inner.length && onScreen.length) found.push(`${where}: no entry is marked`);
+        else if (inner.length && !shown(inner[0]))
+            found.push(`${where}: ${inner[0].textContent.trim()} is marked, and not on the screen`);
+        return inner[0];
+    }
+    const root = document.documentElement;
+    for (let at = 0; links.length && at < positions; at++) {
+        const top = at / (positions - 1) * (root.scrollHeight - innerHeight);
+        scrollTo({ top, behavior: 'instant' });
+        await drawn();
+        look(`position ${at + 1} of ${positions}`);
+    }
+    for (const link of links.slice(-3)) {
+        link.click();
+        await new Promise(done => setTimeout(done, 100));
+        if (look('after a click') !== link)
+            found.push(`a click on ${link.textContent.trim()} marks another entry`);
+    }
+    scrollTo({ top: 0, behavior: 'instant' });
+    await drawn();
+    return found;
+}"""
+
+
+def check_contents(page, name: str, report) -> None:
+    """Read a page from top to bottom."""
+    report.check(name, "list of sections", page.evaluate(READ, POSITIONS))
+
+
+def check_the_contents(browser, base: str, name: str, viewport: dict, report) -> None:
+    """Read a page without the script: what the theme marks must not pass."""
+    context = browser.new_context(viewport=viewport)
+    page = context.new_page()
+    page.route(SCRIPT, lambda route: route.abort())
+    page.goto(f"{base}/{name}", wait_until="load")
+    found = page.evaluate(READ, POSITIONS)
+    missed = [] if any("no entry" in one for one in found) else ["a list without marks passes"]
+    report.check(name, "list of sections, without its script", missed)
+    context.close()
