@@ -7,7 +7,7 @@ message or a representation is not touched. The tests are collected once; then e
 fork, in which its code replaces that of the function, and the tests that call the function run, the
 quickest first, until one fails. A kernel is run without compiling, as are all those of its module.
 Which functions a test calls is noted when it is first timed, and kept until its file changes. Tests
-over `PATIENCE` seconds are left out. A mutant that is not reached is in a function that no test
+over ``--patience`` seconds are left out. A mutant that is not reached is in a function that no test
 left calls, as it is called only while the modules are read, or only in longer tests.
 ``mutants.md`` says of each survivor why it lives.
 
@@ -38,12 +38,10 @@ from numba.core.dispatcher import Dispatcher
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "_build" / "mutants"
-PATIENCE = 0.7
-"""Tests that take longer are left out: seconds of processor time, with what it takes to note."""
 MEMORY = 6 << 30
 """What a mutant may ask for, in bytes."""
 
-TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" and ".py"
+TESTS = {  # of a group, of a module: files of tests/dpbandits, or another folder, without "test_"
     "rewards": {
         "rewards/binomial": "sums discrete corners",
         "rewards/heavy_laws": "heavy_laws sums laws",
@@ -122,15 +120,15 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits without "test_" a
         "privacy": "accounting corners",
     },
     "auditing": {
-        "auditing/accounts": "audit_tape audit",
-        "auditing/betting": "audit audit_state audit_tape",
+        "auditing/accounts": "audit_parts companion/audit_experiments",
+        "auditing/betting": "audit_parts audit_tape audit",
         "auditing/cells": "audit audit_twins",
         "auditing/counting": "audit_state audit",
-        "auditing/elimination_laws": "audit audit_twins exact_elimination",
+        "auditing/elimination_laws": "audit_parts audit audit_twins exact_elimination",
         "auditing/events": "audit_events audit audit_state",
-        "auditing/exact": "audit audit_twins",
-        "auditing/truths": "audit audit_twins",
-        "auditing/verdicts": "audit audit_state",
+        "auditing/exact": "audit_parts audit audit_twins",
+        "auditing/truths": "audit_parts audit companion/audit_experiments",
+        "auditing/verdicts": "audit_parts audit audit_state",
     },
 }
 FILES = {module: files for group in TESTS.values() for module, files in group.items()}
@@ -275,7 +273,13 @@ def passes(item):
     return all(report.passed for report in runtestprotocol(item, nextitem=None, log=False))
 
 
-def timed(items, interpreted=None):
+def file_of(stem):
+    """Return the file of tests that a name in `TESTS` means."""
+    folder, _, name = stem.rpartition("/")
+    return ROOT / "tests" / (folder or "dpbandits") / f"test_{name}.py"
+
+
+def timed(items, patience, interpreted=None):
     """Return the time of each test that passes, and the functions of the package it calls."""
     package = str(ROOT / "src/dpbandits") + "/"
 
@@ -291,7 +295,7 @@ def timed(items, interpreted=None):
 
             write([item.nodeid, None, []])
             start = time.process_time()
-            signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)  # the signal ends the fork
+            signal.setitimer(signal.ITIMER_VIRTUAL, patience)  # the signal ends the fork
             sys.setprofile(note)
             passed = passes(item)
             sys.setprofile(None)
@@ -361,11 +365,11 @@ class Hunt:
         """Yield of each file the tests that call a function, and their times; measure if new."""
         interpreted = module if is_kernel(module, qualname) else None
         for stem in FILES[module].split():
-            file = ROOT / f"tests/dpbandits/test_{stem}.py"
+            file, patience = file_of(stem), self.options.patience
             here = [i for i in items if i.path == file and not i.get_closest_marker("slow")]
-            key = f"{stem} {digest(file)} {interpreted or ''}"
+            key = f"{stem} {digest(file)} {patience:g} s {interpreted or ''}"
             if key not in self.times:
-                self.times[key] = timed(here, interpreted)
+                self.times[key] = timed(here, patience, interpreted)
                 save("times.json", self.times)
             measured = [(item, *self.times[key].get(item.nodeid, (0, []))) for item in here]
             found = [(i, took) for i, took, names in measured if f"{module}:{qualname}" in names]
@@ -415,11 +419,12 @@ def main():
     ask.add_argument("--count", type=int, default=320, help="mutants in all")
     ask.add_argument("--module", action="append", help="these alone, as bounds/lazy")
     ask.add_argument("--again", action="store_true", help="try the survivors again")
+    ask.add_argument("--patience", type=float, default=0.7, help="seconds of a test, at most")
     options = ask.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
     stems = {stem for group in TESTS.values() for files in group.values() for stem in files.split()}
-    files = [f"tests/dpbandits/test_{stem}.py" for stem in sorted(stems)]
+    files = [str(file_of(stem)) for stem in sorted(stems) if file_of(stem).exists()]
     words = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist"]
     status = pytest.main([*words, *files], plugins=[Hunt(options)])
     sys.exit(0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status)  # none ran here

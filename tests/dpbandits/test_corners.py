@@ -17,16 +17,22 @@ from test_registry import CONFIGURATIONS, RULES
 
 import dpbandits as dpb
 from dpbandits import bounds, privacy
+from dpbandits.auditing import TablePair, audit
+from dpbandits.divergences import calibrated_plus_kernel, d_eps_kernel
+from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.estimates import TruncatedMean, error_lower_bound, hard_law
 from dpbandits.heavy.robust_means import CENTRAL_FAILURE, LOCAL_FAILURE, fitted_mean
 from dpbandits.identification import characteristic_time
+from dpbandits.identification.thresholds import gaussian_threshold, separate_threshold
 from dpbandits.mechanisms import BinaryTree
+from dpbandits.mechanisms.noise import laplace_sum_tail
 from dpbandits.mechanisms.randomised_response import lie_probability
 from dpbandits.privacy import epsilon_at
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import noise_bracket, noise_width
+from dpbandits.schedules.batches import next_release
 from dpbandits.stopping.halting_laws import (
     crossing_loss,
     looks_at,
@@ -297,3 +303,164 @@ def test_the_floor_keeps_between_its_limits(means):
     assert (1 / total_variation - budgets / 8 <= near / (budgets * times)).all()
     assert (times * near >= np.maximum(free, total_variation / budgets)).all()
     assert times[0] * budgets[0] < 1.01 * total_variation, "control: it is near its limit"
+
+
+# ------------------------------------------------------ theorems about what goes wrong, and stops
+def least_loss(reading, interval, exponent, t):
+    """`thm-35-false`: what the regret after t pulls is at least, in parts of Δ."""
+    sigma = interval ** (exponent / 2 - 1)
+    since = t if reading == "refreshed" else 2 * interval + 1
+    low = math.exp(-(2 + math.sqrt(2 * math.log(since) / interval)) / sigma)
+    lost = 0.125 * low**2 if reading == "literal" else 0.5 * low
+    j = np.arange(1.0, 2e5)
+    q = math.exp(np.log1p(-0.5 * np.exp(-((j * interval) ** (1 - exponent / 2)))).sum())
+    return q * (t - 2 * interval) * lost
+
+
+@pytest.mark.parametrize("exponent", [1 + 1e-9, 1.1, 1.5])
+@pytest.mark.parametrize("interval", [1, 2, 50, 10**6])
+def test_dp_ucb_int_loses_the_best_arm_no_more_often_than_it_can(interval, exponent):
+    """`thm-35-false`: at the first decision by the law of two noises, later below the bounds."""
+    first = 2 * interval + 1
+    scale = interval ** (exponent / 2 - 1)
+    for reading in ("frozen", "refreshed", "literal"):
+        algorithm = dpb.DPUCBInt(1 / interval, reading, exponent)
+        for gap in (1.0, 1e-7):  # certain rewards, and a lead that the noise hides
+            wrong = laplace_sum_tail(gap, (2,), (scale,))
+            low = least_loss(reading, interval, exponent, first)
+            assert low <= wrong
+            if gap == 1.0 and interval == 50 and reading != "literal":
+                assert low * math.exp(2 / scale) > wrong, "control: the 2 is needed"
+            instance = dpb.instances.bernoulli([1.0, 1.0 - gap])
+            for t in (first, 10**9, 10**18):
+                low = gap * least_loss(reading, interval, exponent, t)
+                assert 0 <= low <= algorithm.regret_bound(instance, t)
+    if interval < 100:  # beyond it is too small for a float
+        parts = [least_loss("frozen", interval, exponent, t) / t for t in (10**9, 10**18)]
+        assert parts[1] >= parts[0] > 0.0, "it grows like t"
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0, 1e9])
+def test_an_estimate_falls_to_nothing_as_often_as_the_tail_says(epsilon):
+    """`prop-imed-tail`: n rewards with k noises add to 0 or less, by convolution."""
+    ratios = []
+    for mean, n, k in itertools.product((1e-9, 0.5, 1 - 1e-9), (1, 2, 60), (1, 2, 7)):
+        tails = [laplace_sum_tail(float(s), (k,), (1 / epsilon,)) for s in range(n + 1)]
+        seen = math.fsum(stats.binom(n, mean).pmf(np.arange(n + 1)) * tails)
+        least = 0.25 * math.exp(-n * d_eps_kernel(0.0, mean, epsilon))
+        assert seen >= least * (1 - 1e-9) or least == 0.0, (mean, n, k)
+        if k == 1 and least:
+            ratios.append(seen / least)
+    assert ratios == pytest.approx([2.0] * len(ratios), rel=1e-6), "of one noise it is half"
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 50.0])
+def test_the_wait_for_an_estimate_of_nothing_is_exponential(epsilon, calibrated, monkeypatch):
+    """`prop-imed-tail`: the better arm's noise is −∞ from n = 4 pulls on; the other's mean is ¾."""
+    algorithm, played = dpb.DPIMED(epsilon, calibrated=calibrated), []
+
+    class Certain:
+        """Every reward of arm 0 is 1, of arm 1 it is ¾; the run ends after 10⁵ pulls."""
+
+        n_arms = 2
+
+        def total(self, arm, size):
+            played.extend([arm] * size)
+            if len(played) > 10**5:
+                raise StopIteration
+            late = arm == 0 and played.count(0) >= 4
+            return -math.inf if late else (1.0, 0.75)[arm] * size
+
+    monkeypatch.setattr("dpbandits.regret.dp_imed.draw_laplace", lambda rng, scale: 0.0)
+    with pytest.raises(StopIteration):
+        algorithm.play(Certain(), 10**5, np.random.default_rng(0))
+    pulls = np.cumsum(np.array(played) == 0)
+    n, noises, at = int(pulls[pulls >= 4][0]), 0, 0
+    while at < n:
+        at, noises = next_release(at, algorithm.eta), noises + 1
+    assert at == n
+    evidence = calibrated_plus_kernel(0.0, 0.75, noises / n if calibrated else 0.0, epsilon)
+    wait = min(10**5 - n, n * math.exp(min(n * evidence, 50.0)))
+    others = np.arange(1, pulls.size + 1) - pulls
+    assert (pulls[others < wait] <= n).all() and others[-1] > 0
+
+
+def test_a_wrong_arm_is_ahead_by_a_threshold_as_rarely_as_is_proved():
+    """`prop-adap`: of equal arms, by convolution; δ is spent on the releases k and k′."""
+    wide, zeta = 0, math.pi**2 / 6
+    for delta, n_arms, (k, j) in itertools.product(
+        (0.999, 0.05, 1e-60), (2, 10**4), ((1, 1), (1, 30), (9, 9))
+    ):
+        spent = 0.5 * delta / ((n_arms - 1) * (zeta * k * j) ** 2)
+        spent += sum(0.5 * delta / (n_arms * zeta * i**2) for i in (k, j))
+        for epsilon, n, mean in itertools.product((1e-9, 1.0, 1e9), (1, 32), (0.5, 1 - 1e-7)):
+            ones = stats.binom(n, mean).pmf(np.arange(n + 1))
+            law = np.convolve(ones, ones[::-1])  # of the difference, from −n
+            setting = delta, epsilon, n_arms, (k, j), (n, n)
+            both = separate_threshold(*setting), gaussian_threshold("theoretical", *setting)
+            for gap in (both[0], math.sqrt(both[1] * 2 * (2 / n))):
+                short = [0.15 * gap, gap]
+                less, seen = (
+                    math.fsum(
+                        p * laplace_sum_tail(x * n - d, (2,), (1 / epsilon,))
+                        for p, d in zip(law, range(-n, n + 1), strict=True)
+                    )
+                    for x in short
+                )
+                assert seen <= spent, setting
+                wide += less > spent
+    assert wide > 20, "control: a seventh of the thresholds is not enough"
+
+
+class Watched(dpb.DPLRE):
+    """DP-LRE that notes the least pulls at the beginning of each round."""
+
+    def plan(self, means, pulls, leader, lacking):
+        SEEN.append(min(pulls))
+        return super().plan(means, pulls, leader, lacking)
+
+
+SEEN = []
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("means", "epsilon", "growth"),
+    [
+        ((1.0, 0.0), 1e-6, (0.1, 1.0)),
+        ((1.0, 1.0 - 1e-3, 1.0 - 1e-3), 1.0, (0.1, 1.0)),
+        ((1e-3, 0.0, 0.0, 0.0), math.inf, (0.1, 1.0)),
+        ((0.5, 0.5 - 1e-6), 1.0, (1.0, 1.0)),
+        ((1.0, 0.0), 1e9, (1e-3, 1e-3)),
+        ((0.6, *[0.5] * 9), 1.0, (1.0, 1e3)),
+    ],
+    ids=str,
+)
+def test_dp_lre_grows_as_fast_as_is_proved_and_stops(means, epsilon, growth):
+    """`thm-lre-stops`; it is wrong with probability 10⁻⁷ in each of six cases."""
+    SEEN.clear()
+    algorithm = Watched(epsilon, 1e-7, *growth)
+    law = dpb.instances.bernoulli(means)
+    found = algorithm.draw(law, np.random.default_rng(0))
+    assert found.recommendation == 0 and SEEN
+    rounds = np.arange(len(SEEN))
+    assert (0.5 * (1 + growth[0]) ** ((rounds - 2) / (2 * len(means))) <= SEEN).all()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("promise", [1e-6, 1.0, 1e6])
+def test_a_leak_that_is_rare_enough_is_acquitted(promise):
+    """`prop-rare` with ρ = 10⁻¹² and φ = 2·10⁻⁷; printing always is convicted."""
+    pair, declared = TablePair([[0.0, 1.0]], 0, 0, 1.0), PrivacyGuarantee("central", promise)
+
+    def leaking(share):
+        def program(rewards, rng):
+            total = rewards.pull(0)
+            return total if rng.random() < share else total + rng.laplace(0.0, 1.0 / promise)
+
+        return program
+
+    verdicts = [audit(leaking(p), pair, 4000, failure=2e-7, guarantee=declared) for p in (1e-12, 1)]
+    assert verdicts[0].verdict == "acquitted"
+    assert verdicts[1].verdict == ("convicted" if promise < 5 else "acquitted"), "control"

@@ -1,0 +1,223 @@
+"""The parts of an audit on cases that are worked out: bets, verdicts, laws that are integrated."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import dpbandits as dpb
+from dpbandits.auditing import TablePair, audit_elimination, audit_exactly, two_arm_epochs
+from dpbandits.auditing.betting import BETS, betting_bound, ceiling, expected_bound
+from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, log_loss
+from dpbandits.auditing.events import Tally
+from dpbandits.auditing.exact import audit_epoch, audit_look
+from dpbandits.auditing.verdicts import Audit
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
+from dpbandits.rewards.heavy_instances import heavy_two_point
+
+PAIR = TablePair([[0.0, 1.0], [1.0, 0.0]], 0, 0, 1.0)
+PROMISE = PrivacyGuarantee("central", 1.0)
+
+# ----------------------------------------------------------------------------------------- bets
+
+
+def wealth(bound, likely, rare, delta):
+    """The mean over the bets of ∏(1 + h·(e^(−b)·X − Y − δ)), as in `thm-audit`."""
+    shares = [h / (1 + delta) for h in BETS]
+    gains = [math.exp(-bound) * x - y - delta for x, y in zip(likely, rare, strict=True)]
+    return sum(math.prod(1 + h * gain for gain in gains) for h in shares) / len(shares)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+@pytest.mark.parametrize("failure", [0.5, 1e-3])
+def test_at_the_bound_the_wealth_is_one_over_the_failure_probability(failure, delta):
+    likely, rare = [1.0, 2.5, 0.3, 0.0] * 12, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0] * 8
+    bound = betting_bound(likely, rare, failure, delta)
+    assert 0.0 < bound < 3.0
+    assert wealth(bound, likely, rare, delta) == pytest.approx(1 / failure, rel=1e-9)
+    assert betting_bound(rare, likely[:4] * 0 + [1.0] * 48, failure, delta) == 0.0
+
+
+def test_pairs_may_be_counted_and_no_bound_is_above_sixty():
+    likely, rare = [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]
+    each = betting_bound(np.repeat(likely, [20, 3, 7]), np.repeat(rare, [20, 3, 7]), 0.1)
+    assert betting_bound(likely, rare, 0.1, counts=[20, 3, 7]) == pytest.approx(each, abs=1e-12)
+    assert betting_bound([1.0], [0.0], 0.1, counts=[1e40]) == pytest.approx(60.0)
+
+
+def test_expected_counts_are_products():
+    """Of 32 runs with P = 1/4 and Q = 1/8: 1, 7, 3 and 21."""
+    likely, rare = (
+        np.repeat([1.0, 1.0, 0.0, 0.0], [1, 7, 3, 21]),
+        np.repeat([1, 0, 1, 0], [1, 7, 3, 21]),
+    )
+    for delta in (0.0, 0.02):
+        found = expected_bound(0.25, 0.125, 32, 0.9, delta)
+        assert found == pytest.approx(betting_bound(likely, rare, 0.9, delta), abs=1e-12) != 0.0
+    assert ceiling(50, 0.1) == pytest.approx(betting_bound(np.ones(50), np.zeros(50), 0.1))
+
+
+# ------------------------------------------------------------------------------------- verdicts
+
+
+def verdict(lower, guarantee=PROMISE, **more):
+    return Audit("x", guarantee, PAIR, lower, None, "an event", **more).verdict
+
+
+def test_what_declares_too_little_is_convicted_and_what_is_integrated_may_round():
+    assert [verdict(lower) for lower in (0.0, 1.0, 1.0 + 1e-12)] == [
+        *("acquitted", "acquitted", "convicted")
+    ]
+    integrated = [verdict(lower, kind="formula") for lower in (1.0 + 5e-10, 1.0 + 2e-9)]
+    assert integrated == ["acquitted", "convicted"]
+    assert verdict(5.0, constant=True) == "nothing tested"
+    assert verdict(5.0, NO_PRIVACY, constant=True) == "nothing declared"
+
+
+def test_an_audit_says_by_what_it_found_it():
+    tally = Tally(7, 10, 2, 10, 0.05)
+    given = {"label": "x", "guarantee": PROMISE, "pair": PAIR, "epsilon_lower": 0.25}
+    said = {
+        "counted": Audit(**given, tally=tally, event="e"),
+        "weighted": Audit(**given, tally=None, event="e", masses=(0.5, 0.125), runs=9, failure=0.1),
+        "integrated": Audit(**given, tally=None, event="e", kind="formula"),
+        "silent": Audit(**given, tally=tally, event="e", constant=True, least=2),
+        "short": Audit(**given, tally=None, event="e", constant=True, least=3),
+    }
+    said = {how: str(found) for how, found in said.items()}
+    assert "seen: 7 of 10 runs, and 2 of 10 on the neighbour" in said["counted"]
+    assert f"so many runs could have shown {tally.ceiling:.4g}" in said["counted"]
+    assert "probability 0.5, and 0.125 on the neighbour, in 9 runs" in said["weighted"]
+    assert said["integrated"].endswith("exact: ε is at least 0.25 (e)")
+    assert "all 20 runs and as many on the neighbour did the same: within 2 pulls" in said["silent"]
+    assert "of 3 pulls or more, it says" in said["short"] and "it says" not in said["silent"]
+    assert "on the same tape all runs here and on the neighbour did the same" in said["short"]
+
+
+# --------------------------------------------------------------------------- laws of elimination
+
+
+def tail(x):
+    """P(Z − Z' > x) of two standard Laplace variables, integrated."""
+    law = stats.laplace
+    inner = sorted({-40.0, 0.0, x, 40.0})
+    parts = itertools.pairwise(inner)
+    return sum(
+        integrate.quad(lambda z: law.pdf(z) * law.cdf(z - x), low, high)[0] for low, high in parts
+    )
+
+
+def test_the_law_of_elimination_is_a_product_over_the_epochs():
+    gaps, scales, thresholds = np.array([2.0, -4.0]), np.array([2.0, 1.0]), np.array([3.0, 0.5])
+    first = tail((3.0 + 2.0) / 2.0), tail((3.0 - 2.0) / 2.0)
+    second = tail(0.5 - 4.0), tail(0.5 + 4.0)
+    stay = 1 - sum(first)
+    expected = [*first, stay * second[0], stay * second[1], stay * (1 - sum(second))]
+    found = np.exp(elimination_law(gaps, scales, thresholds))
+    assert found == pytest.approx(expected, rel=1e-7) and found.sum() == pytest.approx(1.0)
+    with np.errstate(divide="ignore"):
+        assert elimination_law(np.zeros(2), np.ones(2), np.zeros(2))[2:].tolist() == [-math.inf] * 3
+
+
+def test_where_arms_change_places_their_loss_is_the_same():
+    laws = [elimination_law(np.array([gap]), np.ones(1), np.ones(1)) for gap in (-3.0, 3.0)]
+    assert laws[0][[1, 0, 2]] == pytest.approx(laws[1])
+    assert log_loss(*laws) == log_loss(*laws[::-1]) == pytest.approx(math.log(tail(-2) / tail(4)))
+
+
+@pytest.mark.parametrize(
+    "algorithm", [dpb.DPSE(0.5), dpb.TunedDPSE(0.5), dpb.DPSEIdentifier(0.5, 0.1)]
+)
+def test_the_loss_of_elimination_is_that_of_the_tables_that_are_shown(algorithm):
+    """Two epochs, the first of which decides less; the sums begin anew in each."""
+    found = audit_elimination(algorithm, horizon=1000)
+    first, second = map(two_arm_epochs(algorithm, 1000), (1, 2))
+    table, other = found.pair.table, found.pair.neighbour
+    assert table.shape == (2, first.pulls + second.pulls) and found.pair.pull == first.pulls
+    assert set(table.ravel()) == {0.0, 1.0} and np.abs(other - table).sum() == 1.0
+    laws = []
+    for each in (table, other):
+        gaps = np.add.reduceat(each[0] - each[1], [0, first.pulls])
+        epochs = np.array([(e.noise_scale, e.threshold) for e in (first, second)])
+        laws.append(elimination_law(gaps, *epochs.T))
+    assert found.epsilon_lower == log_loss(*laws) and found.epsilon_lower / algorithm.epsilon > 0.99
+    one = audit_elimination(algorithm, horizon=1000, n_epochs=1)
+    assert one.pair.table.shape == (2, first.pulls) and one.epsilon_lower <= found.epsilon_lower
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(1.0, 1), (1.0, 9), (3.0, 4)])
+def test_the_loss_of_one_look_is_the_ratio_of_two_tails(epsilon, n):
+    """Arm 0, behind by n or n − 1 rewards, is chosen all the same."""
+    found = audit_exactly(dpb.ExploreThenCommit(epsilon=epsilon, per_arm=n))
+    ahead, behind = tail(epsilon * (n - 1)), tail(epsilon * n)
+    assert found.epsilon_lower == pytest.approx(math.log(ahead / behind), rel=1e-6)
+    assert found.pair.table.tolist() == [[0.0] * n, [1.0] * n] and found.pair.value == 1.0
+
+
+def test_a_report_and_a_release_lose_what_is_declared():
+    """The least and the greatest reward; samples of ±3, of which the last one changes."""
+    for schedule in ("minimax", "fitted", "non-negative", "one-bit"):
+        found = audit_exactly(dpb.LDPRSE(2.0, schedule=schedule))
+        assert found.epsilon_lower == pytest.approx(2.0)
+        algorithm, instance = dpb.LDPRSE(2.0, schedule=schedule), heavy_two_point(0.5, order=0.9)
+        assert found.pair.value == heavy_plan(algorithm, 10**6, instance, 2, epoch=1).bound
+        least = -found.pair.value if schedule in ("minimax", "fitted") else 0.0
+        assert found.pair.table.tolist() == [[least]]
+    rule = dpb.DPHoeffdingStop(2.0, 0.5, 0.05, half_range=3.0)
+    found, halting = audit_exactly(rule), rule.noiseless_time(3.0)
+    assert found.epsilon_lower == pytest.approx(2.0) and (found.pair.table == 3.0).all()
+    assert found.pair.table.shape == (1, halting)
+    assert (found.pair.pull, found.pair.value) == (halting - 1, -3.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 2.0, 3.0, 5.0, 7.0, 9.0])
+def test_the_third_pull_between_two_arms_is_a_coin_or_the_tail_of_the_gap(epsilon):
+    """The first rewards are at −B and B, or both at B, each with the noise of one node."""
+    algorithm = dpb.DPRUCB(epsilon)
+    instance = heavy_two_point(0.5, order=0.9)
+    found, tree = audit_exactly(algorithm, instance), algorithm.plan(instance, 3).tree
+    gap = 2 * tree.bound(1) / tree.node_scale(1)
+    assert found.epsilon_lower == pytest.approx(math.log(0.5 / tail(gap)), rel=1e-6)
+    assert found.pair.table.tolist() == [[-tree.bound(1)], [tree.bound(1)]]
+
+
+def test_a_stopping_rule_is_audited_up_to_sixteen_thousand_samples():
+    rules = dpb.DPExponentialNAS(1.0, 0.5, 0.05), dpb.DPNAS(1.0, 0.5, 0.05)
+    assert [audit_exactly(rule).pair.table.shape for rule in rules] == [(1, 16_384), (1, 1_024)]
+
+
+def test_only_what_runs_the_program_of_its_class_is_integrated():
+    assert audit_exactly(dpb.GuessAndDouble(dpb.DPSE(1.0))).epsilon_lower > 0.99
+    base = dpb.TunedDPSE(1.0)
+    assert audit_exactly(dpb.GuessAndDouble(base)) is None and audit_exactly(base) is not None
+    assert audit_exactly(dpb.DPSE(math.inf)) is None
+    for audit in (audit_epoch, audit_look):
+        with pytest.raises(ValueError, match="is a DPSE whose law is not known"):
+            audit(dpb.DPSE(1.0))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1])
+@pytest.mark.parametrize("name", ["p", "q", "delta"])
+def test_what_is_no_probability_is_refused(name, value):
+    given = {"p": 0.5, "q": 0.1, "delta": 0.0, name: value}
+    with pytest.raises(ValueError, match=rf"{name}={value}"):
+        expected_bound(n_runs=100, failure=0.1, **given)
+    with pytest.raises(ValueError, match="rare"):
+        betting_bound([1.0, 1.0], [0.0, value], 0.1)
+
+
+def test_the_truncated_sums_of_heavy_tails_are_eliminated_like_others():
+    """Rewards are moved into [−B, B]: one changes its arm's sum by 2B."""
+    algorithm, instance = dpb.DPRSE(0.5), heavy_two_point(0.5, order=0.9)
+    found = audit_elimination(algorithm, 1000, 1, instance)
+    epoch, table = two_arm_epochs(algorithm, 1000, instance)(1), found.pair.table
+    bound = heavy_plan(algorithm, 1000, instance, 2, epoch=1).bound
+    assert set(table.ravel()) == {-bound, bound} and found.pair.value == bound
+    gaps = [(each[0] - each[1]).sum() for each in (table, found.pair.neighbour)]
+    laws = [
+        elimination_law(*np.array([[gap], [epoch.noise_scale], [epoch.threshold]])) for gap in gaps
+    ]
+    assert found.epsilon_lower == pytest.approx(log_loss(*laws), rel=1e-6)
+    assert 0.99 < found.epsilon_lower / 0.5 <= 1 + 1e-9
