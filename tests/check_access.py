@@ -1,16 +1,12 @@
-"""Ask axe-core whether a page can be read by all, and weigh the page.
+"""Ask axe-core whether a page can be read by all.
 
 ``check_pages.py`` calls `check_access` for each page in light and in dark, and for two of them on a
 phone. A violation fails if axe calls it serious or critical, or if it is one of `ALSO`.
 """
 
 import re
-from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
-
-HEAVIEST = 2_000_000
-"""How many bytes a page and its own images may have."""
 
 BAD = ("serious", "critical")
 ALSO = ("heading-order", "empty-heading", "page-has-heading-one", "landmark-one-main")
@@ -76,22 +72,3 @@ def check_the_check(page, name: str, report) -> None:
     missing = {"image-alt", "color-contrast"} - found
     report.check(name, "axe finds planted faults", [f"{rule} is not found" for rule in missing])
     page.evaluate("() => document.querySelector('#planted').remove()")
-
-
-def weight(html: Path, name: str) -> int:
-    """Return the bytes of a page and of the images that it shows."""
-    page = html / name
-    text = page.read_text("utf-8")
-    images = {
-        (page.parent / src).resolve() for src in re.findall(r'<img[^>]*? src="([^"]+)"', text)
-    }
-    return page.stat().st_size + sum(image.stat().st_size for image in images if image.is_file())
-
-
-def check_weight(html: Path, name: str, seconds: float, report) -> None:
-    """Say what a page weighs and when its text could be read; the weight is checked."""
-    heavy = weight(html, name)
-    print(f"{heavy / 1000:7.0f} KB {seconds:6.2f} s  {name}")
-    allowed = f"{heavy} bytes with its images; allowed: {HEAVIEST}"
-    too_much = [allowed] if heavy > HEAVIEST else []
-    report.check(name, "weight", too_much)

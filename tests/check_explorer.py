@@ -23,6 +23,7 @@ RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 
 TABLE = """part => [...document.querySelectorAll(`#x-${part}-table tr`)]
     .map(row => [...row.cells].map(cell => cell.textContent))"""
+BUSY = "() => document.querySelector('#x-form').ariaBusy"
 FOCUSED = """() => {
     const node = document.activeElement;
     const style = getComputedStyle(node);
@@ -65,6 +66,7 @@ class Explorer:
 
     def choose(self, label: str, value: str) -> None:
         self.page.get_by_role("combobox", name=label).select_option(value)
+        self.page.wait_for_function(f"() => ({BUSY})() !== 'true'")
 
     def epsilon(self) -> float:
         return float(self.page.locator("#x-epsilon-now").inner_text())
@@ -294,6 +296,18 @@ def check_without(browser, base: str, x: Explorer) -> None:
     alone.goto(f"{base}/{PAGE}", wait_until="load")
     alone.wait_for_timeout(300)
     x.expect("without data", "cannot be read" in alone.locator("#x-problem").inner_text(), True)
+    alone.unroute("**/explorer-data.js")
+    alone.route("**/explorer-data-C2.js", lambda route: route.abort())
+    one = Explorer(alone, base, C1)
+    said = one.said()
+    one.choose("Instance", "C2")
+    shown = alone.locator("#x-problem").inner_text()
+    x.expect("without the data of an instance", "(explorer-data-C2.js)" in shown, True)
+    chosen = alone.locator("#x-instance").input_value()
+    x.expect("an instance that cannot be read leaves", (chosen, one.said()), ("C1", said))
+    one.choose("Instance", "C3")
+    x.expect("and after another", alone.locator("#x-problem").is_visible(), False)
+    x.problems += one.problems
     alone.close()
 
 
@@ -302,6 +316,8 @@ def check_on_a_disk(browser, html: Path, x: Explorer) -> None:
     page = browser.new_page()
     on_disk = Explorer(page, html.resolve().as_uri())
     x.expect("the form, from a disk", page.locator("#x-form").is_visible(), True)
+    on_disk.choose("Instance", "C4")
+    x.expect("an instance, from a disk", on_disk.said().startswith("C4: "), True)
     x.problems += on_disk.problems
     page.close()
 

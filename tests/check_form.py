@@ -1,4 +1,4 @@
-"""Look whether a page has the form of a chapter: what is in sight, what folds, and what it weighs.
+"""Look whether a page has the form of a chapter: what is in sight and what folds.
 
 ``check_pages.py`` calls `check_form` for each page of `MOVED`, and `check_the_form` for the first
 of them, which plants faults that must be found. What can be said of a text alone is said by
@@ -26,8 +26,6 @@ MOVED: tuple[str, ...] = (
 
 LINES, COLUMNS = 20, 76
 WORDS = 300
-HEAVIEST = 2_500_000
-"""Bytes that are loaded before a reader has scrolled."""
 WIDE, STRETCH = 672, 1.21
 """Pixels of a figure as wide as the text, and how much wider it may be drawn."""
 
@@ -40,9 +38,6 @@ FOLD = "() => { for (const node of document.querySelectorAll('details')) node.op
 CELLS = """() => [...document.querySelectorAll('.bd-article .cell_input pre')]
     .filter(node => !node.closest('details') && node.checkVisibility())
     .map(node => node.textContent)"""
-
-LOADED = """() => ['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))
-    .map(entry => [entry.name, entry.encodedBodySize])"""
 
 FIGURES = """() => [...document.querySelectorAll('.bd-article figure img')].map(image => ({
     name: image.closest('figure').id,
@@ -164,16 +159,6 @@ def story_problems(article: str) -> list[str]:
     return [late] if story.words > WORDS else []
 
 
-def weight_problems(loaded: list[tuple[str, int]]) -> list[str]:
-    """Say whether the first load is heavy, and of what."""
-    total = sum(size for _, size in loaded)
-    if total <= HEAVIEST:
-        return []
-    worst = sorted(loaded, key=lambda pair: -pair[1])[:4]
-    parts = ", ".join(f"{name.rpartition('/')[2][:40]} {size}" for name, size in worst)
-    return [f"{total} bytes at the first load; allowed: {HEAVIEST}; {parts}"]
-
-
 def figure_problems(figures: list[dict]) -> list[str]:
     """Say which figures are no drawings, are drawn too wide, or have no narrow drawing."""
     problems = []
@@ -229,7 +214,6 @@ def fold_problems(page) -> list[str]:
 def form_problems(page, article: str) -> dict[str, list[str]]:
     """Return what is wrong with an open page, by check; it was loaded at the desk."""
     found = {
-        "first load": weight_problems([tuple(pair) for pair in page.evaluate(LOADED)]),
         "cells in sight": cell_problems(page.evaluate(CELLS)),
         "picture": story_problems(article),
         "figures": figure_problems(page.evaluate(FIGURES)),

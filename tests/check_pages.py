@@ -18,14 +18,16 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from browser import FLAGS, TYPESET, find_browser, serve
-from check_access import check_access, check_the_check, check_weight, violations
+from check_access import check_access, check_the_check, violations
 from check_contents import CONTROL, check_contents, check_the_contents
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
 from check_form import MOVED, check_form
 from check_print import check_print, check_the_paper
+from check_reference import REFERENCE, check_reference
 from check_signs import CITED, check_signs
+from check_size import check_height, check_the_size, check_weight
 
 SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
@@ -161,13 +163,16 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     page.on("response", on_response)
     page.goto(f"{base}/{name}", wait_until="load")
     page.evaluate(TYPESET)
-    check_weight(options.html, name, page.evaluate(PAINTED), report)
+    check_weight(page, name, page.evaluate(PAINTED), report)
     report.check(name, "formulas", page.evaluate(FORMULAS))
     report.check(name, "images", page.evaluate(IMAGES))
+    check_height(page, name, report)
     seen[name] = (page.evaluate(NAMES), page.evaluate(LINKS))
     check_contents(page, name, report)
     if name == CONTROL:
         check_the_contents(browser, base, name, DESKTOP, report)
+    if name == REFERENCE:
+        check_reference(page, name, report)
     if options.screenshots:
         shoot(page, options.screenshots, f"{name}.desktop")
         page.emulate_media(color_scheme="dark")
@@ -187,6 +192,7 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     if options.axe == "all" or name in AXE_PAGES:
         check_access(page, name, report)
     if name == "book/intro.html":
+        check_the_size(page, name, report)
         check_the_check(page, name, report)
         check_the_paper(page, name, report)
     if name in CITED:

@@ -3,13 +3,11 @@
 import pytest
 from check_form import (
     COLUMNS,
-    HEAVIEST,
     LINES,
     WORDS,
     cell_problems,
     figure_problems,
     story_problems,
-    weight_problems,
 )
 
 GOOD = {"name": "f", "svg": True, "width": 672, "narrow": True, "opens": True}
@@ -62,13 +60,6 @@ def test_a_story_has_its_picture_soon(inner, more):
 def test_a_story_without_picture_or_title():
     assert story_problems("<h1>T</h1><p>a</p>") == ["no picture"]
     assert story_problems("<p>a</p><img>") == ["no title"]
-
-
-def test_a_page_is_weighed_by_what_it_loads():
-    light = [("http://x/a.js", HEAVIEST - 1), ("http://x/b.css", 1)]
-    assert weight_problems(light) == []
-    (said,) = weight_problems([*light, ("http://x/c.svg", 1)])
-    assert said.startswith(f"{HEAVIEST + 1} bytes") and "a.js" in said
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ SILENT_CLASSES = frozenset(
         "cell_input",
         "highlight",
         "figure-footer",
+        "fold-parts",
         "page-filter",
         "toctree-wrapper",
         "quiet",

@@ -5,8 +5,8 @@ the figures ``regret``, ``found``, ``time`` and ``weights``: with its own contro
 numbered caption, which is the directive's content, and a table of the same numbers.
 ``explorer-views`` lists the views of the chapters, and the role ``explored`` links one of them, by
 the chapter's number, from anywhere: ``{explored}`change ε <03>` ``. The data is
-written beside the page when the build ends, as a script, which a page on a disk can load;
-``explorer.js`` loads it.
+written beside the page when the build ends, as scripts, which a page on a disk can load: one of
+what there is to choose, and one for each instance, which ``explorer.js`` loads when it is chosen.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ from companion.publishing import published
 from dpbandits._files import write_atomically
 
 PAGE = "book/explorer"
-SCRIPT, STYLE, DATA = "explorer.js", "explorer.css", "explorer-data.js"
+SCRIPT, STYLE = "explorer.js", "explorer.css"
 
 FORM = """
 <p class="explorer-problem" id="x-problem" role="status">What follows needs a script and
@@ -139,12 +139,12 @@ def write_data(app: Any, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
         return
     try:
-        text = explorer.to_text(explorer.assemble(partial(published, root=Path(app.srcdir))))
+        scripts = explorer.to_scripts(explorer.assemble(partial(published, root=Path(app.srcdir))))
     except ValueError as error:
         raise ExtensionError(str(error)) from error
     page = Path(app.outdir, PAGE)
-    write_atomically(page.with_name(DATA), f"window.explorerData={text};\n")
-    page.with_suffix(".json").unlink(missing_ok=True)  # of a build before it was a script
+    for name, text in scripts.items():
+        write_atomically(page.with_name(name), text)
 
 
 def setup(app: Any) -> dict[str, bool]:

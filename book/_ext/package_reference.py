@@ -3,21 +3,31 @@
 ``.. package-reference:: dpbandits.regret dpbandits.bounds`` documents these modules and those
 below them, so a new algorithm appears on the page without being named there. The option
 ``:without:`` names modules that other pages have, which are left out with those below them.
+
+Of each name its page shows how it is called, and in a sentence what it is for; parameters, notes
+and examples fold below. ``fold.js`` opens them for a link that leads to the name.
 """
 
 import importlib
 import pkgutil
 import re
+from html import escape
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.ext.autodoc import FunctionDocumenter
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
+
+SHORT = 90
+"""Characters that may stand below a name's first sentence without being folded."""
+PARTS = {"return type": "", "yields": "returns", "rtype": "", "variables": "attributes"}
+"""What a fold calls the parts that it has, where that is not what they are called inside."""
 
 
 def public_modules(name: str) -> list[str]:
@@ -121,9 +131,65 @@ def without_addresses(app: Any, doctree: Any) -> None:
             text.parent.replace(text, nodes.Text(plain))
 
 
+class Fold(nodes.General, nodes.Element):
+    """What folds below the first sentence on a name; ``says`` names its parts."""
+
+
+def open_fold(writer: Any, node: Fold) -> None:
+    """Write the line that opens it."""
+    says = f'<summary class="fold-parts">{escape(node["says"])}</summary>'
+    writer.body.append(f'<details class="reference-fold">{says}\n')
+
+
+def close_fold(writer: Any, node: Fold) -> None:
+    """Write the end."""
+    writer.body.append("</details>\n")
+
+
+def parts_of(content: list[nodes.Node]) -> str:
+    """Name the parts of a description.
+
+    Examples
+    --------
+    >>> parts_of([nodes.paragraph("", "More."), nodes.rubric("", "Examples")])
+    'Details, examples'
+    """
+    names = []
+    for node in content:
+        if isinstance(node, nodes.field_list):
+            names += [field[0].astext().lower() for field in node.findall(nodes.field)]
+        elif isinstance(node, nodes.rubric):
+            names.append(node.astext().lower())
+        elif not names:
+            names.append("details")
+    named = filter(None, (PARTS.get(name, name) for name in names))
+    return ", ".join(dict.fromkeys(named)).capitalize() or "Details"
+
+
+def fold_details(app: Any, doctree: nodes.document) -> None:
+    """Fold what stands below the first paragraph on each name, its members excepted."""
+    for content in list(doctree.findall(addnodes.desc_content)):
+        if content.parent.get("domain") != "py":
+            continue
+        kept, folded = [], []
+        for node in content.children:
+            first = isinstance(node, nodes.paragraph) and not kept and not folded
+            (kept if first or isinstance(node, addnodes.desc | addnodes.index) else folded).append(
+                node
+            )
+        if sum(len(node.astext()) for node in folded) <= SHORT:
+            continue
+        content.children = []
+        where = 1 if kept and isinstance(kept[0], nodes.paragraph) else 0
+        content += [*kept[:where], Fold("", *folded, says=parts_of(folded)), *kept[where:]]
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive and the documenter."""
+    """Add the directive, the documenter and the folds."""
     app.connect("doctree-read", without_addresses)
+    app.connect("doctree-read", fold_details, priority=900)
+    skip = (lambda writer, node: None, lambda writer, node: None)
+    app.add_node(Fold, html=(open_fold, close_fold), latex=skip, text=skip)
     app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("package-reference", PackageReference)
     app.add_autodocumenter(CompiledDocumenter)

@@ -1,5 +1,6 @@
-// The explorer: draws what the form asks for from explorer-data.js, beside this page,
-// which is a script and no JSON, as a page on a disk may load scripts and nothing else.
+// The explorer: draws what the form asks for from explorer-data.js, beside this page, and for each
+// instance that is chosen from explorer-data-INSTANCE.js. These are scripts and no JSON, as a page
+// on a disk may load scripts and nothing else.
 // Everything shown stands in tables as well, and is summed up in a sentence that is read aloud.
 // The address keeps what was chosen: #instance=C1&k=5&e=0.25&…, and show=found leads to a figure.
 "use strict";
@@ -233,15 +234,61 @@
   const number = (text, otherwise) => text !== null && text !== "" && Number.isFinite(Number(text))
     ? Number(text) : otherwise;
 
+  // The data of an instance is loaded when it is chosen first.
+  const loading = {};
+  function script(name, content) {
+    loading[name] ??= new Promise((done, fail) => {
+      const node = make("script", { src: name });
+      node.addEventListener("load", () => done(content()));
+      node.addEventListener("error", () => { delete loading[name]; fail(new Error(name)); });
+      document.head.append(node);
+    });
+    return loading[name];
+  }
+
+  async function load(wanted) {
+    if (!data.instances.some(one => one.id === wanted)) return load(FIRST.instance);
+    const arms = await script(`explorer-data-${wanted}.js`, () => window.explorerData.arms[wanted]);
+    data.instances.find(one => one.id === wanted).arms = arms;
+    return wanted;
+  }
+
+  // Of two that are loaded at once, the one that was asked for last is shown.
+  let asked = 0;
+  async function whenLoaded(wanted, go) {
+    const mine = asked += 1;
+    form.ariaBusy = "true";
+    try {
+      const known = await load(wanted);
+      if (mine !== asked) return;
+      at("x-problem").hidden = true;
+      go(known);
+    } catch (error) {
+      if (mine !== asked) return;
+      complain(error);
+      if (state) fill();
+    } finally {
+      if (mine === asked) form.ariaBusy = "false";
+    }
+  }
+
+  function complain(error) {
+    at("x-problem").textContent = `The data cannot be read (${error.message}). It is written `
+      + "beside this page when the book is built.";
+    at("x-problem").hidden = false;
+  }
+
   // What was chosen stands behind the sign "#"; a link from a chapter has it behind "?", and the
   // figure's name behind "#".
-  function read() {
-    const asked = new URLSearchParams(
-      location.hash.includes("=") ? location.hash.slice(1) : location.search);
+  const address = () => new URLSearchParams(
+    location.hash.includes("=") ? location.hash.slice(1) : location.search);
+
+  function read(id) {
+    const asked = address();
     const list = key => asked.has(key) ? asked.getAll(key).filter(Boolean) : FIRST[key];
     const wanted = number(asked.get("e"), FIRST.e);
     const e = nearest(data.epsilons, wanted > 0 ? wanted : FIRST.e);
-    state = { instance: asked.get("instance"), k: number(asked.get("k"), FIRST.k),
+    state = { instance: id, k: number(asked.get("k"), FIRST.k),
       e: data.epsilons.indexOf(e), t: number(asked.get("t"), FIRST.t),
       view: asked.get("view"), d: number(asked.get("d"), FIRST.d),
       regret: new Set(list("regret")), found: new Set(list("found")) };
@@ -250,7 +297,6 @@
 
   // What was asked for and is not there is replaced by what comes next to it.
   function settle() {
-    if (!data.instances.some(one => one.id === state.instance)) state.instance = FIRST.instance;
     const arms = instance().arms.map(one => one.k);
     if (!arms.includes(state.k)) state.k = nearest(arms, state.k > 0 ? state.k : FIRST.k);
     const horizons = entry().regret.map(one => one.horizon);
@@ -530,13 +576,21 @@
 
   // Show what the address asks for, and go to the figure that it names.
   function visit() {
-    read();
-    show();
-    const figure = document.getElementById(location.hash.slice(1));
-    if (figure) figure.scrollIntoView();
+    return whenLoaded(address().get("instance"), known => {
+      read(known);
+      show();
+      const figure = document.getElementById(location.hash.slice(1));
+      if (figure) figure.scrollIntoView();
+    });
   }
 
   function change(part) {
+    if ("instance" in part && part.instance !== state.instance)
+      whenLoaded(part.instance, () => settled(part));
+    else settled(part);
+  }
+
+  function settled(part) {
     Object.assign(state, part);
     settle();
     // Another instance was simulated for other δ: one of those, rather than an empty figure.
@@ -578,21 +632,13 @@
     }).observe(at("x-time-plot"));
   }
 
-  new Promise((done, fail) => {
-    const script = make("script", { src: "explorer-data.js" });
-    script.addEventListener("load", () => done(window.explorerData));
-    script.addEventListener("error", () => fail(new Error("explorer-data.js")));
-    document.head.append(script);
-  }).then(content => {
+  script("explorer-data.js", () => window.explorerData).then(async content => {
     data = content;
+    await load(address().get("instance"));
     at("x-problem").hidden = true;
     for (const each of document.querySelectorAll(".explorer-form, .explorer-own"))
       each.hidden = false;
     listen();
-    visit();
-  }).catch(error => {
-    at("x-problem").textContent = `The data cannot be read (${error.message}). It is written `
-      + "beside this page when the book is built.";
-    at("x-problem").hidden = false;
-  });
+    await visit();
+  }).catch(complain);
 })();

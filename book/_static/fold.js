@@ -1,4 +1,5 @@
-// A link into a proof that is folded away opens it, and so does a word that the search has marked;
+// A link into a proof that is folded away opens it, and so does a word that the search has marked; a
+// link to a name of the package opens what folds below it;
 // its target stays in sight while the page above it still grows.
 "use strict";
 
@@ -43,6 +44,10 @@
     const found = target();
     if (!found) return;
     unfold(found);
+    if (found.matches("dl.py > dt")) {
+      const below = found.parentElement.querySelector(":scope > dd > details.reference-fold");
+      if (below) below.open = true;
+    }
     show(found, "start");
   }
 

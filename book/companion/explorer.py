@@ -44,6 +44,7 @@ __all__ = [
     "line_name",
     "looks_of",
     "theory",
+    "to_scripts",
     "to_text",
 ]
 
@@ -73,6 +74,8 @@ IDENTIFICATION_SOURCES = (
 
 CURVE = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 PER_DECADE = 40
+DATA = "explorer-data"
+"""What the names of the scripts begin with that have the data."""
 LEAST, GREATEST = 0.001, 125.0
 
 # --------------------------------------------------------------------------------------- views
@@ -372,9 +375,36 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     return {"epsilons": list(epsilons), "looks": looks_of(sorted(lines)), "instances": instances}
 
 
-def to_text(content: Content) -> str:
-    """Write what `assemble` returned as JSON, without spaces."""
+def to_text(content: Any) -> str:
+    """Write content as JSON, without spaces."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def to_scripts(content: Content) -> dict[str, str]:
+    """Write what `assemble` returned as scripts, by the names of their files.
+
+    The first has all but what belongs to one instance; the others have an instance each, so that a
+    page loads those alone that it shows.
+
+    Examples
+    --------
+    >>> scripts = to_scripts({"instances": [{"id": "C1", "title": "one", "arms": [{"k": 2}]}]})
+    >>> list(scripts)
+    ['explorer-data.js', 'explorer-data-C1.js']
+    >>> print(scripts["explorer-data-C1.js"].strip())
+    window.explorerData.arms["C1"]=[{"k":2}];
+    """
+    known = [{"id": one["id"], "title": one["title"]} for one in content["instances"]]
+    first = to_text({**content, "instances": known, "arms": {}})
+    return {
+        f"{DATA}.js": f"window.explorerData={first};\n",
+        **{
+            f"{DATA}-{one['id']}.js": (
+                f"window.explorerData.arms[{to_text(one['id'])}]={to_text(one['arms'])};\n"
+            )
+            for one in content["instances"]
+        },
+    }
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Content]:

@@ -192,9 +192,20 @@ def test_what_is_written_is_json_and_small():
     assert text == '{"a":[1,0.25],"b":null}'
     with pytest.raises(ValueError, match="JSON"):
         explorer.to_text({"a": math.nan})
-    built = ROOT / "_build/html/book/explorer-data.js"
-    if built.is_file():
-        assert built.stat().st_size < 1_500_000
+
+
+def test_each_instance_has_a_script_and_the_first_has_none_of_it(content):
+    scripts = explorer.to_scripts(content)
+    assert list(scripts) == [
+        "explorer-data.js",
+        *(f"explorer-data-{one.id}.js" for one in explorer.INSTANCES),
+    ]
+    first = json.loads(scripts["explorer-data.js"].partition("=")[2].rstrip(";\n"))
+    assert first["arms"] == {}
+    for known, whole in zip(first["instances"], content["instances"], strict=True):
+        assert known == {"id": whole["id"], "title": whole["title"]}
+        text = scripts[f"explorer-data-{known['id']}.js"]
+        assert json.loads(text.partition("=")[2].rstrip(";\n")) == whole["arms"]
 
 
 def test_the_script_has_a_place_for_all_that_it_fills():

@@ -202,6 +202,35 @@ def test_no_address_in_memory_gets_into_the_reference(extension):
     ]
 
 
+def described(content, name="f"):
+    from sphinx import addnodes
+
+    desc = addnodes.desc("", addnodes.desc_signature("", name), domain="py", objtype="function")
+    desc += addnodes.desc_content("", *content)
+    return desc
+
+
+def test_what_stands_below_the_first_sentence_on_a_name_folds(extension):
+    from docutils import nodes
+    from sphinx import addnodes
+
+    module = extension("package_reference")
+    field = nodes.field("", nodes.field_name("", "Parameters"), nodes.field_body("", *[
+        nodes.paragraph("", "x " * module.SHORT)
+    ]))  # fmt: skip
+    first, more = nodes.paragraph("", "What it is for."), nodes.paragraph("", "And more.")
+    member = described([nodes.paragraph("", "A member."), nodes.paragraph("", "Few words.")], "g")
+    doctree = nodes.document(None, None)
+    doctree += described([first, more, nodes.field_list("", field), member])
+    module.fold_details(None, doctree)
+    outer, inner = doctree.findall(addnodes.desc_content)
+    assert [type(node).__name__ for node in outer] == ["paragraph", "Fold", "desc"]
+    assert outer[0].astext() == "What it is for."
+    assert outer[1]["says"] == "Details, parameters"
+    assert "And more." in outer[1].astext() and "A member." not in outer[1].astext()
+    assert [node.astext() for node in inner] == ["A member.", "Few words."]
+
+
 # --------------------------------------------------------------------------------------- search
 
 PAGE = """<html><nav><section id="menu"><h1>Menu</h1></section></nav>
