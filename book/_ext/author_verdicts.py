@@ -24,6 +24,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+FIRST = 5
+"""How many of a disputed point's numbers stand beside it; the page of claims has all."""
 DISPUTED = ("does not hold", "not reproduced")
 FOLDED = {
     "holds with a condition": "What holds with a condition that the text does not state",
@@ -41,11 +43,16 @@ def sentence(claim: Record) -> str:
 
 def disputed(claim: Record, needing: Iterable[str]) -> list[str]:
     """Write a disputed point, the sentence first."""
+    numbers = list(claim["evidence"].items())
+    shown = "; ".join(f"{plain(name)}: {plain(value)}" for name, value in numbers[:FIRST])
+    which = f"All {len(numbers)} numbers" if len(numbers) > FIRST else "The claim"
     return [
         f"**{sentence(claim)}**",
         "",
-        f"{{verdict}}`{claim['verdict']}` {plain(claim['reason'])} "
-        f"{{ref}}`All numbers <{label(claim)}>`; `{command(claim, needing)}`",
+        f"{{verdict}}`{claim['verdict']}` {plain(claim['reason'])}",
+        "",
+        f"*Numbers.* {shown}. {{ref}}`{which} <{label(claim)}>`. "
+        f"*Computed again by* `{command(claim, needing)}`.",
         "",
     ]
 

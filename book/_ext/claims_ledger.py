@@ -21,6 +21,7 @@ from page_filter import load_script, make_form
 from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
 
 from companion.claims import ledger
+from companion.formulas import FORMULA, in_words
 
 PAGE = "book/claims"
 LIST = "all-claims"
@@ -47,7 +48,10 @@ PAPERS = ("ss19", "td16", "twzw22", "ja25")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>$|~#])")
 SHIFTED = re.compile(
     r"(?<=[\w)])_(?:\{(?P<sub>[^{}]+)\}|(?P<letter>\w)(?!\w))"
-    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}|\((?P<round>[^()]+)\)|(?P<word>\w+(?:\.\d+)?))"
+    r"|(?<=[\w)])\^(?:\{(?P<sup>[^{}]+)\}"
+    r"|\((?P<round>(?:[^()]|\((?:[^()]|\([^()]*\))*\))+)\)"  # as in T^(v/(2(1 + v)))
+    r"|(?P<word>-?\w+(?:\.\d+)?))"
+    r"|(?<=\blog)(?P<base>10|2)(?![\d.])"
     r"|(?<![\w.])(?P<digits>\d(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)\b"
 )
 
@@ -59,23 +63,35 @@ def shifted(match: re.Match[str]) -> str:
         factor = "" if found["digits"] == "1" else f"{found['digits']}\N{MIDDLE DOT}"
         minus = "\N{MINUS SIGN}" if found["sign"] == "-" else ""
         return f"{factor}10{{sup}}`{minus}{found['power']}`"
-    if match[0].startswith("_"):
-        return f"{{sub}}`{found['sub'] or found['letter']}`"
-    return f"{{sup}}`{found['sup'] or found['round'] or found['word']}`"
+    if below := found["sub"] or found["letter"] or found["base"]:
+        return f"{{sub}}`{below}`"
+    above = found["sup"] or found["round"] or found["word"].replace("-", "\N{MINUS SIGN}")
+    return f"{{sup}}`{above}`"
 
 
 def plain(text: object) -> str:
-    """Write text so that MyST shows it as it is, with R_e, e^{2x} and 1e+07 as they are meant."""
+    """Write text so that MyST shows it as it is, with R_e, e^{2x} and 1e+07 as they are meant.
+
+    Formulas between dollar signs stay formulas.
+    """
     if isinstance(text, int | float):
         sign = "\N{MINUS SIGN}" if text < 0 else ""
         if isinstance(text, int) and abs(text) >= 10_000:
             return sign + f"{abs(text):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         return sign + SHIFTED.sub(shifted, str(abs(text)))
+    pieces = FORMULA.split(str(text))  # words, a formula, words, and so on
+    pieces[::2] = map(_plain_words, pieces[::2])
+    pieces[1::2] = (f"${formula}$" for formula in pieces[1::2])
+    return "".join(pieces)
+
+
+def _plain_words(text: str) -> str:
+    """Write words without formulas in dollar signs."""
     written, end = [], 0
-    for match in SHIFTED.finditer(str(text)):
-        written += [SPECIAL.sub(r"\\\1", str(text)[end : match.start()]), shifted(match)]
+    for match in SHIFTED.finditer(text):
+        written += [SPECIAL.sub(r"\\\1", text[end : match.start()]), shifted(match)]
         end = match.end()
-    return "".join([*written, SPECIAL.sub(r"\\\1", str(text)[end:])])
+    return "".join([*written, SPECIAL.sub(r"\\\1", text[end:])])
 
 
 def label(claim: Record) -> str:
@@ -193,22 +209,6 @@ HEADING = re.compile(r"^(?:\(([\w.-]+)\)=\n)?#{2,} +(.+)$", re.MULTILINE)
 PROOF = re.compile(r"^[`:]{3,}\{prf:(\w+)\} ?(.*)\n(?::.*\n)*?:label: (\S+)$", re.MULTILINE)
 
 
-SIGNS = {
-    "$": "",
-    r"\varepsilon": "ε",
-    r"\lfloor": "⌊",
-    r"\rfloor": "⌋",
-    r"\log": "log",
-}
-
-
-def words(title: str) -> str:
-    """Write the formulas in a title without TeX."""
-    for tex, sign in SIGNS.items():
-        title = title.replace(tex, sign)
-    return title
-
-
 APPENDICES = {
     "01": ("book/exact_halting",),
     "03": (
@@ -237,9 +237,9 @@ def places_of(path: Path) -> dict[str, str]:
             found[figure] = f"figure {figure}"
         if cell["cell_type"] == "markdown":
             for name, title in HEADING.findall(text):
-                found[name or nodes.make_id(title)] = words(title)
+                found[name or nodes.make_id(title)] = in_words(title)
             for kind, title, name in PROOF.findall(text):
-                found[name] = f"{kind}: {words(title)}" if title else kind
+                found[name] = f"{kind}: {in_words(title)}" if title else kind
     return found
 
 

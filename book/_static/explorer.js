@@ -375,7 +375,7 @@
     const here = entry(), now = group();
     at("x-regret-plot").closest("figure").hidden = !now;
     at("x-regret-table").closest("details").hidden = !now;
-    if (!now) return "Regret was not simulated on this instance.";
+    if (!now) return "";
     const known = simulated(now.lines), e = nearest(known, epsilon());
     const index = data.epsilons.indexOf(e);
     const rates = here.private ? { free: here.lai_robbins, private: here.private[index] } : {};
@@ -483,20 +483,28 @@
     lines.push({ ...BOUNDS.free, bound: true, points: inside.map(([x]) => [x, here.free * factor]) });
     lines.push({ ...BOUNDS.private, bound: true,
       points: inside.map(([x, i]) => [x, here.time[i] * factor]) });
+    const unit = instance().unit;
     const means = chosen.map(line => {
       const own = line.epsilon.filter(x => x !== null);
       const near = own.length ? nearest(own, e) : null;
       const i = line.epsilon.indexOf(near);
       return { line, near, i };
     });
-    const text = `To name the best arm, wrongly with probability at most ${state.d}, takes at least `
-      + `${three(here.time[state.e] * factor)} pulls on average at ε = ${budget(e)}, and `
-      + `${three(here.free * factor)} ${WITHOUT}. `
-      + (means.length ? `Simulated: ${means.map(({ line, near, i }) =>
-        `${line.name} ${three(line.mean[i])} at ε = ${budget(near)}`).join("; ")}.`
-        : now ? "No algorithm is chosen." : "Nothing was simulated for this δ.");
+    // What a private algorithm takes, and how many per cent more than its twin that has no privacy.
+    const takes = ({ line, near, i }) => {
+      const twin = means.find(one => one.near === null && one.line.name.startsWith(`${line.name}, `));
+      const more = twin && near !== null ? line.mean[i] / twin.line.mean[twin.i] - 1 : null;
+      return `${line.name} ${three(line.mean[i])}${near === null ? "" : ` at ε = ${budget(near)}`}`
+        + (more === null ? "" : `, ${more < 0 ? "−" : "+"}${Math.abs(100 * more).toFixed(0)} %`);
+    };
+    const text = `To name the best arm, wrongly with probability at most ${state.d}, takes on average `
+      + (means.length ? `${means.map(takes).join("; ")} ${unit}. No algorithm that `
+        + "is right on every instance takes fewer than " : "at least ")
+      + `${three(here.time[state.e] * factor)} ${unit} at ε = ${budget(e)}, and `
+      + `${three(here.free * factor)} ${WITHOUT}.`
+      + (means.length ? "" : now ? " No algorithm is chosen." : " Nothing was simulated for this δ.");
     plot("x-found-plot", { lines, across: "privacy budget ε", here: e,
-      along: "pulls", text: `Pulls until an arm is named against the privacy budget, on `
+      along: unit, text: `Pulls until an arm is named against the privacy budget, on `
         + `logarithmic axes. ${text}` });
     table("x-found-table",
       `Pulls until an arm is named, wrongly with probability at most ${state.d}, next to ε = `
@@ -568,7 +576,7 @@
   function show() {
     fill();
     const said = [`${instance().title}; ${state.k} arms; ε = ${budget(epsilon())}.`,
-      regret(), found(), time(), weights()].join(" ");
+      ...[found(), regret(), time(), weights()].filter(Boolean)].join(" ");
     // The slider moves faster than anyone can listen: what is read aloud waits until it rests.
     clearTimeout(waiting);
     waiting = setTimeout(() => { at("x-said").textContent = said; }, 250);

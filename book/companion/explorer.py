@@ -137,6 +137,7 @@ class ExplorerInstance(NamedTuple):
 
     For each number of arms K it has the means, decreasing; and for each name that the experiments
     on regret, and on identification (``found``), have for it, the K for which that name is meant.
+    A pull is one of its ``unit``.
     """
 
     id: str
@@ -144,6 +145,7 @@ class ExplorerInstance(NamedTuple):
     means: Mapping[int, tuple[float, ...]]
     regret: Names
     found: Names
+    unit: str = "pulls"
 
 
 def _means(instances: Iterable[BernoulliInstance]) -> dict[int, tuple[float, ...]]:
@@ -154,7 +156,7 @@ def _instances() -> Iterator[ExplorerInstance]:
     pair = isis2().only([0, 3], "ISIS-2, both or neither").superpopulation()
     worst, best = sorted(pair.mean_rewards)
     title = f"ISIS-2: {best:.1%} survive with both treatments, {worst:.1%} with neither"
-    yield ExplorerInstance("isis2", title, _means([pair]), {}, {pair.name: (2,)})
+    yield ExplorerInstance("isis2", title, _means([pair]), {}, {pair.name: (2,)}, "patients")
     shapes = {
         "C1": "one arm at 0.75, the others at 0.7",
         "C2": "from 0.75 to 0.25, evenly",
@@ -349,7 +351,7 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     """Bring all that the explorer shows into one dictionary that JSON can hold.
 
     It has ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm; and
-    ``instances``: for each ``id``, ``title``, and ``arms``: for each number of arms ``k``, what
+    ``instances``: for each ``id``, ``title``, ``unit``, and ``arms``: for each number of arms ``k``, what
     `theory` has, ``regret`` by horizon, and ``found``, times of identification, by δ. Figures are
     read by `load`.
     """
@@ -371,7 +373,8 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
             curves, times = _curves(regret, names, k), _times(found, others, k)
             lines |= {line["name"] for group in (*curves, *times) for line in group["lines"]}
             entries.append({"k": k, **theory(means, epsilons), "regret": curves, "found": times})
-        instances.append({"id": instance.id, "title": instance.title, "arms": entries})
+        named = {"id": instance.id, "title": instance.title, "unit": instance.unit}
+        instances.append({**named, "arms": entries})
     return {"epsilons": list(epsilons), "looks": looks_of(sorted(lines)), "instances": instances}
 
 

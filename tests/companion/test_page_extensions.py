@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from companion import explorer
+from companion.formulas import plain_math
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
@@ -288,8 +289,8 @@ def test_a_search_finds_a_claim_by_the_id_it_once_had(extension):
         (r"\sum_{n \ge n_0}\P(\text{arm } a)", "Σ_(n ≥ n₀) P(arm a)"),
     ],
 )
-def test_formulas_as_text(extension, latex, text):
-    assert extension("book_search").plain_math(rf"\({latex}\)") == text
+def test_formulas_as_text(latex, text):
+    assert plain_math(rf"\({latex}\)") == text
 
 
 def formulas():
@@ -313,8 +314,7 @@ OPERATORS = "log(?!it)|exp|max|min|sup|inf|sinh|cosh|tanh|left|right|text"
 """Commands that no text shows, and those that stand alone where they are shown."""
 
 
-def test_no_command_stays_in_the_text_of_a_formula(extension):
-    plain = extension("book_search").plain_math
+def test_no_command_stays_in_the_text_of_a_formula():
     letter = r"[^\W\d_⁰¹²³⁴-⁹₀-₉]"
     wrong = re.compile(
         rf"\\|(?<!{letter})(?:{COMMANDS})|{letter}(?:{OPERATORS})(?!{letter})"
@@ -323,7 +323,7 @@ def test_no_command_stays_in_the_text_of_a_formula(extension):
     found = formulas()
     assert len(found) > 3000
     for latex in found:
-        text = plain(re.sub(r"\\text\{[^{}]*\}|\\lim(?:sup|inf)", " ", latex))
+        text = plain_math(re.sub(r"\\text\{[^{}]*\}|\\lim(?:sup|inf)", " ", latex))
         assert not wrong.search(text), (latex, text)
 
 

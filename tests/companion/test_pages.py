@@ -147,6 +147,8 @@ def test_claims_are_written_as_they_are(extension):
         ("e^{6n} and |S|·x*y", r"e{sup}`6n` and \|S\|·x\*y"),
         ("(1 + d)^n, T^(1−p), n_arms", r"(1 + d){sup}`n`, T{sup}`1−p`, n\_arms"),
         ("log^1.5 n, n^2.", "log{sup}`1.5` n, n{sup}`2`."),
+        ("T^(v/(2(1+v))), log2 n", "T{sup}`v/(2(1+v))`, log{sub}`2` n"),
+        (r"all $x_1 < \log_2 T$, n_arms", r"all $x_1 < \log_2 T$, n\_arms"),
         ("T = 1e+07", "T = 10{sup}`7`"),
         (-1.5, "\N{MINUS SIGN}1.5"),
         (9e-05, "9\N{MIDDLE DOT}10{sup}`\N{MINUS SIGN}5`"),

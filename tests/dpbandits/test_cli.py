@@ -80,6 +80,8 @@ def printed(capsys, words, status=0):
     ("words", "parts"),
     [
         ("nonsense", ["nonsense", "run", "audit"]),
+        ("simulate UCB", ['Did you mean "run"?']),
+        ("audit DPSE UCB", ["dpbandits audit takes no 'UCB'", "dpbandits audit --help"]),
         ("completion dosh", ["dosh", "bash"]),
         ("run", ["algorithm", "DPSE"]),
         ("run DPTS", ["algorithm='DPTS'", "did you mean 'DPSE'"]),

@@ -142,7 +142,7 @@ def private() -> Finding:
 
 @claim("ja25-log-threshold", "reply to reviewer YnCC, W2", at="thm-chernoff-correct")
 def log_threshold() -> Finding:
-    """Finer concentration could bring the threshold from 2·log(1/δ) to log(1/δ)."""
+    r"""Finer concentration could bring the threshold from $2\log(1/\delta)$ to $\log(1/\delta)$."""
     one, two = (
         threshold(SMALL, N_ARMS, 10, 10) / math.log(1 / SMALL)
         for threshold in (chernoff_threshold, union_threshold)
@@ -202,8 +202,8 @@ def _longest_wait(eta: float) -> float:
 
 @claim("ja25-one-plus-eta", "reply to reviewer YnCC, W2", at="prop-factor")
 def one_plus_eta() -> Finding:
-    """With an adaptive share of the leader and a threshold of log(1/δ) the constant would be
-    1 + η.
+    r"""With an adaptive share of the leader and a threshold of $\log(1/\delta)$ the constant would
+    be $1 + \eta$.
     """
     threshold = chernoff_threshold(SMALL, N_ARMS, 10, 10) / math.log(1 / SMALL)
     factors = {eta: threshold * _longest_wait(eta) for eta in (1.0, 0.5, 0.1)}
@@ -224,8 +224,8 @@ def one_plus_eta() -> Finding:
 
 @claim("ja25-eta-zero", "reply to reviewer iuVL, Q4.1", at="lem-rate")
 def eta_zero() -> Finding:
-    """With one Laplace variable per reward, the limit η = 0, the rate of the estimates is not
-    asymptotically equivalent to d_ε.
+    r"""With one Laplace variable per reward, the limit $\eta = 0$, the rate of the estimates is
+    not asymptotically equivalent to $d_\varepsilon$.
     """
     mean, epsilon, ratios = 0.6, 1.0, {}
     for gap in (0.3, 0.1, 0.01, 0.001):
@@ -290,7 +290,7 @@ def pan_private() -> Finding:
 
 @claim("ja25-zcdp", "reply to reviewer VJtw, Q3", at="thm-bai-change")
 def zcdp() -> Finding:
-    """For ρ-zCDP the price ε·h of h changed rewards is replaced by ρ·h²."""
+    r"""For ρ-zCDP the price $\varepsilon h$ of $h$ changed rewards is replaced by $\rho h^2$."""
     rho = 0.3
     sigma = math.sqrt(1 / (2 * rho))
     grid = np.linspace(-60, 60, 400_001)

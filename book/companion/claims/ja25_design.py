@@ -174,7 +174,9 @@ def _laplace_divergence(changes: int, epsilon: float) -> float:
     "ja25-group-divergence", "Appendix D, by the reply to reviewer VJtw, Q3", at="thm-bai-change"
 )
 def group_divergence() -> Finding:
-    """Under ε-DP the divergence of the outputs on data with h changed rewards is at most ε·h."""
+    r"""Under ε-DP the divergence of the outputs on data with $h$ changed rewards is at most
+    $\varepsilon h$.
+    """
     ratios = [_laplace_divergence(h, e) / (e * h) for h in (1, 3, 50) for e in (0.01, 1.0, 10.0)]
     return finding(
         decide(max(ratios) <= 1 and max(ratios) > 0.99),

@@ -189,7 +189,9 @@ def above_bound(figures: Runs, own: Runs) -> Finding:
 
 @claim("ja25-thousands", "reply to reviewer iuVL, Q4.2", at="how-many-patients", needs=("quoted",))
 def thousands(quoted: Runs) -> Finding:
-    """On easy instances, at δ = 0.01 and ε = 0.1, the samples can be in the order of thousands."""
+    r"""On easy instances, at $\delta = 0.01$ and $\varepsilon = 0.1$, the samples can be in the
+    order of thousands.
+    """
     found = _means(quoted)
     times = {name: found["even", name, "", 0.1].value for name in ("DP-TT", "DP-LRE")}
     return finding(
@@ -242,8 +244,8 @@ def correct(figures: Runs) -> Finding:
     "ja25-moderate-delta", "reply to reviewer YnCC, Q1", at="how-many-patients", needs=("delta",)
 )
 def confidence(delta: Runs) -> Finding:
-    """Conjectured: at moderate δ, terms that do not depend on δ cannot be ignored: samples grow
-    less with log(1/δ) than proportionally.
+    r"""Conjectured: at moderate δ, terms that do not depend on δ cannot be ignored: samples grow
+    less with $\log(1/\delta)$ than proportionally.
     """
     by = _by(delta, lambda result: result.algorithm.delta)
     deltas = sorted({d for times in by.values() for d in times})
@@ -293,8 +295,8 @@ def linear_in_arms(arms: Runs) -> Finding:
 
 @claim("ja25-eta-tradeoff", "reply to reviewer iuVL, Q4.1", at="how-many-patients", needs=("eta",))
 def small_eta_costs(eta: Runs) -> Finding:
-    """A smaller η, better in the limit, is worse at moderate δ: releases are in proportion to
-    1/log(1 + η), each adds a Laplace variable, and the stopping threshold becomes larger.
+    r"""A smaller $\eta$, better in the limit, is worse at moderate δ: releases are in proportion
+    to $1/\log(1 + \eta)$, each adds a Laplace variable, and the stopping threshold becomes larger.
     """
     by = _by(eta, lambda result: result.algorithm.eta)
     best = {epsilon: min(times, key=times.__getitem__) for epsilon, times in by.items()}

@@ -66,9 +66,9 @@ def free_switch() -> Finding:
     reconstructed=True,
 )
 def seen_at() -> Finding:
-    """The change of regime is seen at ε = 0.45, with log-odds that differ by 0.25 on the second
-    instance of Figure 1, by 0.75 and 2.94 on the first; the allocation-free condition is stronger
-    where arms are far below, since they are sampled little.
+    r"""The change of regime is seen at $\varepsilon = 0.45$, with log-odds that differ by 0.25 on
+    the second instance of Figure 1, by 0.75 and 2.94 on the first; the allocation-free condition
+    is stronger where arms are far below, since they are sampled little.
     """
     odds = [np.log(INSTANCES[name] / (1 - INSTANCES[name])) for name in ("mu1", "mu2")]
     found = np.concatenate([each.max() - each[1:] for each in odds]).tolist()
@@ -210,7 +210,8 @@ def near_ties() -> Finding:
 
 @claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change", reconstructed=True)
 def constant() -> Finding:
-    """Every ε-DP δ-correct algorithm takes at least T*_ε·log(1/(2.4δ)) samples on average.
+    r"""Every ε-DP δ-correct algorithm takes at least $T^*_\varepsilon \log(1/(2.4\delta))$ samples
+    on average.
 
     Check the number 2.4: kl(δ, 1 − δ) ≥ log(1/(2.4δ)), and how much greater it could be.
     """

@@ -69,7 +69,7 @@ def theorem_4_1() -> Finding:
 
 @claim("ss19-attempts", "§4", at="prop-compose")
 def failed_attempts() -> Finding:
-    """Pairwise stopping rules or one sparse-vector instance cost a factor K in privacy."""
+    r"""Pairwise stopping rules or one sparse-vector instance cost a factor $K$ in privacy."""
     questions, budget, threshold = 4, 0.3, 3.0
     # P(shift + Laplace noise of scale 1/budget exceeds the threshold)
     yes = [float(stats.laplace.sf(threshold, loc=shift, scale=1 / budget)) for shift in (0, 1)]
@@ -103,8 +103,8 @@ def _halving() -> tuple[float, float]:
 
 @claim("ss19-lemma-4.2", "Lemma 4.2 and its proof", at="lem-pulls")
 def lemma_4_2() -> Finding:
-    """With probability at least 1 − β each arm that is not best is pulled
-    O((log(K/β) + log log(1/Δ))·(1/Δ² + 1/(εΔ))) times.
+    r"""With probability at least $1 - \beta$ each arm that is not best is pulled $O((\log(K/\beta)
+    + \log\log(1/\Delta)) \cdot (1/\Delta^2 + 1/(\varepsilon\Delta)))$ times.
 
     Its proof: R_e ≤ R_{e+1}/2 for every epoch; epoch e removes every arm of gap at least 2^(−e) and
     not the best, unless a bound fails; at most log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)) pulls. With
@@ -169,7 +169,9 @@ def lemma_4_2() -> Finding:
 
 @claim("ss19-thm-4.3", "Theorem 4.3", at="thm-regret")
 def theorem_4_3() -> Finding:
-    """With β = 1/T the expected regret is O(Σ log T/Δ + K log T/ε) for large T."""
+    r"""With $\beta = 1/T$ the expected regret is $O(\sum_a \log T/\Delta_a + K\log T/\varepsilon)$
+    for large $T$.
+    """
     slack, orders = [], []
     for name, n_arms in itertools.product(SS19_NAMES, (3, 20)):
         instance, algorithm = ss19(name, n_arms), DPSE(0.25)
@@ -196,7 +198,7 @@ def theorem_4_3() -> Finding:
 
 @claim("ss19-guess-and-double", "proof of Theorem 4.3", at="guess-and-double")
 def guess_and_double() -> Finding:
-    """For unknown T, guess-and-double with T ← 2T gives the same bound."""
+    r"""For unknown $T$, guess-and-double with $T \gets 2T$ gives the same bound."""
     instance, horizons = ss19("C1"), np.array([10**7, 10**9, 10**11])
     told = np.array([simulate(DPSE(1.0), instance, int(t), 5, 44).mean()[-1] for t in horizons])
     doubling, squaring = (
@@ -222,7 +224,7 @@ def guess_and_double() -> Finding:
 
 @claim("ss19-lower-bound", "§1 and §4, cited", at="thm-lower")
 def lower_bound() -> Finding:
-    """Any ε-DP algorithm must incur regret Ω(K log T/ε)."""
+    r"""Any ε-DP algorithm must incur regret $\Omega(K\log T/\varepsilon)$."""
     least, sharp = [], {}
     for name, epsilon in itertools.product(SS19_NAMES, (0.01, 0.1, 1.0, 10.0)):
         instance = ss19(name)
@@ -299,7 +301,7 @@ def meets_both() -> Finding:
 
 @claim("ss19-thm-4.4", "Theorem 4.4", at="thm-minimax")
 def theorem_4_4() -> Finding:
-    """On every instance the regret is O(√(TK log T) + K log T/ε)."""
+    r"""On every instance the regret is $O(\sqrt{TK\log T} + K\log T/\varepsilon)$."""
     rng = np.random.default_rng(45)
     share = 0.0
     for _ in range(300):
@@ -319,7 +321,7 @@ def theorem_4_4() -> Finding:
 
 @claim("ss19-minimax-gap", "§4, after Theorem 4.4", at="prop-minimax-lower")
 def minimax_optimality() -> Finding:
-    """The minimax bound is only a factor √log T away from optimal."""
+    r"""The minimax bound is only a factor $\sqrt{\log T}$ away from optimal."""
     ratios = []
     for horizon, epsilon in itertools.product((1e6, 1e12, 1e24, 1e48), (0.05, 0.25, 1.0, 10.0)):
         upper = bounds.elimination_minimax_regret(5, horizon, epsilon)
@@ -349,7 +351,7 @@ def minimax_optimality() -> Finding:
 
 @claim("ss19-tree-variance", "§1", at="lem-tree")
 def tree_variance() -> Finding:
-    """The tree's noise has variance Θ(log³ T/ε²) at each timestep."""
+    r"""The tree's noise has variance $\Theta(\log^3 T/\varepsilon^2)$ at each timestep."""
     levels = 6
     length = 2**levels
     tiles, private = [], True
@@ -382,7 +384,9 @@ def tree_variance() -> Finding:
 
 @claim("ss19-tree-union", "§1, at footnotes 2 and 3", at="lem-tree")
 def tree_regret_bound() -> Finding:
-    """A union bound over time gives noise log^{5/2} T/ε and DP-UCB regret K log^{5/2} T/ε."""
+    r"""A union bound over time gives noise $\log^{5/2} T/\varepsilon$ and DP-UCB regret
+    $K\log^{5/2} T/\varepsilon$.
+    """
     horizons = [1e6, 1e12, 1e24, 1e48]
     squares = {
         t: float(BinaryTree(1.0, int(t)).error_quantile(1 / (5 * t**2)) / np.log(t) ** 2)
@@ -401,7 +405,7 @@ def tree_regret_bound() -> Finding:
 
 @claim("ss19-tree-necessary", "§1", at="lem-tree")
 def tree_necessity() -> Finding:
-    """Any algorithm that relies on the tree must incur regret ω(K log T/ε)."""
+    r"""Any algorithm that relies on the tree must incur regret $\omega(K\log T/\varepsilon)$."""
     early, late = (  # noise of probability 1/T
         BinaryTree(1.0, t).error_quantile(1 / t) / math.log(t) for t in (10**5, 10**15)
     )
@@ -483,7 +487,8 @@ def concentrated() -> Finding:
 
 @claim("ss19-two-arms", "§4", at="lem-pulls")
 def two_arms() -> Finding:
-    """For K = 2 the private stopping rule with α = 1/2 can be used on the difference of the arms.
+    r"""For $K = 2$ the private stopping rule with $\alpha = 1/2$ can be used on the difference of
+    the arms.
 
     Put the stopping rule, on the difference of two arms in [−1, 1], beside Algorithm 3.
     """

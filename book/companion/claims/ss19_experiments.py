@@ -119,7 +119,7 @@ def _over_gamma(variant: str, horizon: int) -> float:
 
 @claim("ss19-ucb-misses", "Abstract; §1", at="thm-dpucb-rate")
 def misses() -> Finding:
-    """The private analogues of UCB do not meet the lower bound Ω(K log T/ε)."""
+    r"""The private analogues of UCB do not meet the lower bound $\Omega(K\log T/\varepsilon)$."""
     early, late = 10**6, 10**10
     valid, grows, costs = {}, {}, {}
     for variant in DPUCB_VARIANTS:
@@ -154,7 +154,9 @@ def _td16_printed(log_time: float, epsilon: float) -> float:
 
 @claim("ss19-footnote-2", "§1, footnote 2", at="lem-tree")
 def footnote_2() -> Finding:
-    """TD16 claim O(log T/ε), but rely on (ε, δ)-DP and leave out factors of order log T."""
+    r"""TD16 claim $O(\log T/\varepsilon)$, but rely on $(\varepsilon, \delta)$-DP and leave out
+    factors of order $\log T$.
+    """
     levels = 40
     node = HybridCounter(1.0, "full").node_scale(levels)
     left_out = node / noise_bracket(2**levels + 1)
@@ -175,7 +177,7 @@ def footnote_2() -> Finding:
 
 @claim("ss19-footnote-3", "§1, footnote 3", at="lem-tree")
 def footnote_3() -> Finding:
-    """Mishra and Thakurta's bound on the noise of the tree is O(log³T/ε)."""
+    r"""Mishra and Thakurta's bound on the noise of the tree is $O(\log^3 T/\varepsilon)$."""
     policy = DPUCB(1.0, "mishra-thakurta-parallel")
     ratios = [policy.gamma(10, 10**k) / math.log(10**k) ** 3 for k in (4, 8, 12, 18)]
     return finding(
@@ -191,7 +193,7 @@ def footnote_3() -> Finding:
 
 @claim("ss19-k-squared", "§1", at="prop-compose")
 def k_squared() -> Finding:
-    """Applying K private stopping rules gives a regret bound proportional to K²."""
+    r"""Applying $K$ private stopping rules gives a regret bound proportional to $K^2$."""
 
     def grows(gap: float, epsilon: float) -> float:
         """Return the bound at K = 400 over that at K = 40, with a rule for each pair of arms."""
@@ -248,7 +250,7 @@ def same_order() -> Finding:
 
 @claim("ss19-lai-robbins", "§2, cited", at="thm-lower")
 def lai_robbins() -> Finding:
-    """Any consistent algorithm must incur a pseudo-regret of Ω(Σ log T/Δ)."""
+    r"""Any consistent algorithm must incur a pseudo-regret of $\Omega(\sum_a \log T/\Delta_a)$."""
     ratios = [
         bounds.lai_robbins_rate([best, best - share * best]) * share * best / (best * (1 - best))
         for best, share in itertools.product(
@@ -283,7 +285,7 @@ REACHED = ((math.sqrt(1.8) - math.sqrt(1.5)) / (1 + math.sqrt(2) + math.sqrt(1.5
 
 @claim("ss19-ucb-minimax", "§2, cited", at="prop-minimax-lower")
 def ucb_minimax() -> Finding:
-    """The minimax regret of UCB is O(√(KT log T)), reached at gaps of √(K log T/T).
+    r"""The minimax regret of UCB is $O(\sqrt{KT\log T})$, reached at gaps of $\sqrt{K\log T/T}$.
 
     Reached: let T ≥ 1024, L = log T, Δ = √(KL/T), one arm Δ better than the others. Except with
     probability 2K/T² all means of n rewards are within √(1.5·L/n) of theirs (Hoeffding). Then let

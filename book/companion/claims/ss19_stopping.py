@@ -28,7 +28,9 @@ def _ratio(a: float, x: float) -> float:
 
 @claim("ss19-fact-2.1-below", "Fact 2.1", at="prop-fact")
 def fact_below() -> Finding:
-    """For a > 1, 0 < b < 1/16 and e < x < log(a·log(1/b))/b, log(a·log x)/x exceeds b."""
+    r"""For $a > 1$, $0 < b < 1/16$ and $e < x < \log(a\log(1/b))/b$, $\log(a\log x)/x$ exceeds
+    $b$.
+    """
     above, below = [], []
     for b in np.geomspace(1e-8, 0.0624, 40):
         least = math.exp(math.e * b)
@@ -55,7 +57,9 @@ def fact_below() -> Finding:
 
 @claim("ss19-fact-2.1-above", "Fact 2.1", at="prop-fact")
 def fact_above() -> Finding:
-    """For a > 1, 0 < b < 1/16 and x > 2·log(a·log(1/b))/b, log(a·log x)/x is below b."""
+    r"""For $a > 1$, $0 < b < 1/16$ and $x > 2\log(a\log(1/b))/b$,
+    $\log(a\log x)/x$ is below $b$.
+    """
     ratios: list[float] = []
     for a, b in itertools.product((1.0001, 1.5, 3.0, 1e3, 1e9), np.geomspace(1e-30, 0.0624, 40)):
         _, end = bounds.loglog_bracket(a, b)
@@ -90,7 +94,7 @@ def _spent(rule: NASFamily, looks: int = 2000) -> dict[str, float]:
 
 @claim("ss19-nas", "§3", at="thm-nas")
 def nas() -> Finding:
-    """NAS with h_t of confidence 1 − β/(2t²) is an (α, β)-stopping rule."""
+    r"""NAS with $h_t$ of confidence $1 - \beta/(2t^2)$ is an $(\alpha, \beta)$-stopping rule."""
     spent = _spent(NAS(0.5, 0.05))["sampling"]
     return finding(
         decide(spent <= 1),
@@ -116,7 +120,9 @@ def _private(rule: Callable[..., NASFamily], looks: Sequence[int]) -> tuple[bool
 
 @claim("ss19-cor-3.2-private", "Theorem 3.1; Corollary 3.2", at="thm-worst")
 def private() -> Finding:
-    """Algorithms 1 and 2 are ε-DP: ε/2 for the sparse vector technique, ε/2 for the release."""
+    r"""Algorithms 1 and 2 are ε-DP: $\varepsilon/2$ for the sparse vector technique,
+    $\varepsilon/2$ for the release.
+    """
     first, spent = _private(DPNAS, (8, 64, 512, 2048))
     second, spent_by_doubling = _private(DPExponentialNAS, (3, 6, 10, 12, 16))
     name = "Algorithm {}: share of ε/2 spent by n = {{}}, ε = 1"
@@ -147,7 +153,9 @@ def _allowance_covers(rule: NASFamily) -> bool:
 
 @claim("ss19-thm-3.1-correct", "Theorem 3.1; Corollary 3.2", at="thm-dpnas")
 def correct() -> Finding:
-    """Algorithms 1 and 2 are (α, β)-stopping rules: four events, each failing with at most β/4."""
+    r"""Algorithms 1 and 2 are $(\alpha, \beta)$-stopping rules: four events, each failing with at
+    most $\beta/4$.
+    """
     parts, covered = {}, True
     problems = ((0.1, 0.5, 0.05), (3.0, 0.9, 0.5), (1.0, 0.01, 1e-9))
     for rule, problem in itertools.product((DPNAS, DPExponentialNAS), problems):
@@ -207,7 +215,9 @@ def _tiny_budget(half: float = 0.5, beta: float = 0.08) -> float:
 
 @claim("ss19-thm-3.3", "Theorem 3.3", at="thm-halting")
 def theorem_3_3() -> Finding:
-    """For β ≤ 0.08 Algorithm 2 halts by 2000·(t₀ + t₁ + t₂) with probability at least 1 − β."""
+    r"""For $\beta \le 0.08$ Algorithm 2 halts by $2000\,(t_0 + t_1 + t_2)$ with probability at
+    least $1 - \beta$.
+    """
     ratios = [
         bounds.stopping_samples(DPExponentialNAS(epsilon, alpha, beta), mean)
         / bounds.stopping_samples_printed(mean, alpha, beta, epsilon)
@@ -298,7 +308,9 @@ def _laws() -> list[Law]:
 
 @claim("ss19-dagum", "§3.1, cited", at="thm-dagum")
 def dagum() -> Finding:
-    """No stopping rule needs fewer than Ω(max{σ², Rα|μ|}·log(1/β)/(α²μ²)) samples."""
+    r"""No stopping rule needs fewer than $\Omega(\max\{\sigma^2,
+    R\alpha\lvert\mu\rvert\}\log(1/\beta)/(\alpha^2\mu^2))$ samples.
+    """
     ratios = [
         bounds.stopping_lower_bound(law, alpha, beta)
         / bounds.dagum_rate(law, alpha, beta)
@@ -325,7 +337,9 @@ def dagum() -> Finding:
 
 @claim("ss19-lemma-3.5", "Lemma 3.5", at="lem-group")
 def lemma_3_5() -> Finding:
-    """Under ε-DP, n samples at distance d change probabilities by at most e^{6εnd}."""
+    r"""Under ε-DP, $n$ samples at distance $d$ change probabilities by at most $e^{6\varepsilon
+    nd}$.
+    """
     crossing = brentq(lambda e: math.expm1(e) - 6 * e, 1, 5)
     distances = np.geomspace(1e-6, 1, 50)
     below = [
@@ -356,7 +370,9 @@ def lemma_3_5() -> Finding:
 
 @claim("ss19-thm-3.4", "Theorem 3.4", at="thm-private-lower")
 def theorem_3_4() -> Finding:
-    """Any ε-DP (α, β)-stopping rule needs Ω(R·log(1/β)/(εα|μ|)) samples."""
+    r"""Any ε-DP $(\alpha, \beta)$-stopping rule needs
+    $\Omega(R\log(1/\beta)/(\varepsilon\alpha\lvert\mu\rvert))$ samples.
+    """
     ratios, budgets = [], (1e-4, 0.1, 2.0, 30.0, 1e3)
     for law, alpha, beta in itertools.product(_laws(), (0.01, 0.5, 0.95), (1e-9, 0.1, 0.249)):
         size = abs(law.mean) / law.half_range
@@ -396,7 +412,9 @@ def theorem_3_4() -> Finding:
 
 @claim("ss19-cor-3.6", "Corollary 3.6", at="cor-lower")
 def corollary_3_6() -> Finding:
-    """On some law any such rule needs Ω(R²·log(1/β)/(α²μ²) + R·log(1/β)/(εα|μ|)) samples."""
+    r"""On some law any such rule needs $\Omega(R^2\log(1/\beta)/(\alpha^2\mu^2) +
+    R\log(1/\beta)/(\varepsilon\alpha\lvert\mu\rvert))$ samples.
+    """
     ratios = []
     for mean, alpha, beta, epsilon in itertools.product(
         (1e-4, 0.1, 0.5), (0.01, 0.5, 0.95), (1e-9, 0.1), (1e-6, 0.1, 2.0, 1e3)
@@ -433,7 +451,9 @@ def corollary_3_6() -> Finding:
 
 @claim("ss19-thm-3.3-optimal", "§3.1, discussion", at="cor-lower")
 def matches() -> Finding:
-    """If log(R/(α|μ|)) ≤ 1/β, the bound of Theorem 3.3 matches that of Corollary 3.6."""
+    r"""If $\log(R/(\alpha\lvert\mu\rvert)) \le 1/\beta$, the bound of Theorem 3.3 matches that of
+    Corollary 3.6.
+    """
     within, beyond = [], []
     for mean, alpha, beta in itertools.product(
         np.geomspace(1e-7, 0.3, 8), (0.01, 0.3, 0.9), (1e-6, 0.01, 0.1)
@@ -527,8 +547,9 @@ def _improved_rate(mean: float, alpha: float, beta: float) -> float:
 
 @claim("ss19-nas-samples", "§1, cited", at="thm-nas")
 def nas_samples() -> Finding:
-    """NAS needs O(R²/(α²μ²)·log(R/(βα|μ|))) samples, which can be improved to O(R²/(α²μ²)·(log(1/β)
-    + log log(R/(α|μ|)))).
+    r"""NAS needs $O(R^2/(\alpha^2\mu^2) \cdot \log(R/(\beta\alpha\lvert\mu\rvert)))$ samples,
+    which can be improved to $O(R^2/(\alpha^2\mu^2) \cdot (\log(1/\beta) +
+    \log\log(R/(\alpha\lvert\mu\rvert))))$.
     """
     first = attempt("NAS halts by 420·R²/(α²μ²)·log(R/(βα|μ|))", lambda: certificates.nas_time(420))
     second = attempt(
@@ -585,7 +606,7 @@ def essentially() -> Finding:
 
 @claim("ss19-halting-monotone", "§2", at="thm-nas", needs=("over-means",))
 def halting_time_falls(found: Mapping[Any, Estimates]) -> Finding:
-    """The halting time of a stopping rule increases as |μ| decreases."""
+    r"""The halting time of a stopping rule increases as $\lvert\mu\rvert$ decreases."""
     means = np.geomspace(1e-4, 1, 60)
     rules = (NAS(0.5, 0.05), DPNAS(0.5, 0.5, 0.05), DPExponentialNAS(0.5, 0.5, 0.05))
     times = np.array([[rule.noiseless_time(float(mean)) for mean in means] for rule in rules])
@@ -627,7 +648,9 @@ def _bernstein_rate(variance: float, error: float, beta: float, mended: bool) ->
 
 @claim("ss19-bernstein", "§6, cited", at="small-variance", needs=("over-deviations",))
 def bernstein(found: Mapping[Any, Estimates]) -> Finding:
-    """A Bernstein rule needs O(max(σ²/(α²μ²), R/(α|μ|))·(log(1/β) + log log(R/(α|μ|)))) samples."""
+    r"""A Bernstein rule needs $O(\max(\sigma^2/(\alpha^2\mu^2), R/(\alpha\lvert\mu\rvert)) \cdot
+    (\log(1/\beta) + \log\log(R/(\alpha\lvert\mu\rvert))))$ samples.
+    """
     ratios, least = [], math.inf
     for runs in found.values():
         rule, law = runs.rule, runs.law

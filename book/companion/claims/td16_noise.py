@@ -22,7 +22,9 @@ def _previous_gamma(n_arms: int, horizon: int) -> float:
 
 @claim("td16-previous-order", "Abstract; §1.1, cited", at="td16-fig2-main")
 def previous_order() -> Finding:
-    """The previous private algorithm has regret O(log³T/ε), and further terms linear in K."""
+    r"""The previous private algorithm has regret $O(\log^3 T/\varepsilon)$, and further terms
+    linear in $K$.
+    """
     logs = [_previous_gamma(2, 10**k) / math.log(10**k) ** 3 for k in (4, 8, 12, 18)]
     arms = [_previous_gamma(k, 10**6) / k for k in (10, 100, 1000)]
     return finding(
@@ -50,7 +52,9 @@ def _mean_deviation(pulls: int, time: int) -> float:
 
 @claim("td16-hybrid-noise", "§2.3", at="thm-counters")
 def logarithmic_noise() -> Finding:
-    """Any given sum has logarithmic noise only: a Laplace variable of scale log t/ε."""
+    r"""Any given sum has logarithmic noise only: a Laplace variable of scale
+    $\log t/\varepsilon$.
+    """
     lengths = 2**40 + 1, *(2 ** (k + 1) - 1 for k in (10, 20, 40))
     counter = HybridCounter(1.0, "full")
     # over the variance of one Laplace variable of scale log2 n/ε
@@ -95,7 +99,9 @@ def _scale_over_bonus(exponent: float, log_n: float, log_t: float) -> float:
 
 @claim("td16-below-bonus", "§3.3", at="alg-int")
 def below_bonus() -> Finding:
-    """For 1 < v ≤ 1.5 the noise of the mean decreases and falls below UCB's bonus in the end."""
+    r"""For $1 < v \le 1.5$ the noise of the mean decreases and falls below UCB's bonus in the
+    end.
+    """
     powers = np.linspace(1, 200, 20_000)  # log n
     crossing = {}
     for v in (1.1, 1.5):
@@ -131,7 +137,9 @@ def _first_private(log_time: float, epsilon: float) -> float:
 
 @claim("td16-factor-bound", "§3.1; §5", at="alg-bound")
 def factor_first() -> Finding:
-    """DP-UCB-BOUND is within a factor of O(log log t/ε) of the algorithm without privacy."""
+    r"""DP-UCB-BOUND is within a factor of $O(\log\log t/\varepsilon)$ of the algorithm without
+    privacy.
+    """
 
     def factor(log_time: float, epsilon: float) -> float:
         """Return the added part over log t·log log t/ε."""

@@ -76,7 +76,9 @@ def greatest_loss(counter: HybridCounter, length: int = 64) -> float:
 
 @claim("td16-hybrid", "§2.3; proof of Theorem 3.1", at="thm-counters")
 def hybrid_mechanism() -> Finding:
-    """The hybrid mechanism, with Laplace noise of scale 1/ε at powers of two, is ε-DP."""
+    r"""The hybrid mechanism, with Laplace noise of scale $1/\varepsilon$ at powers of two, is
+    ε-DP.
+    """
     epsilon, length = 1.0, 64
     worst = {split: greatest_loss(HybridCounter(epsilon, split), length) for split in SPLITS}
     full = HybridCounter(epsilon, "full")
@@ -120,8 +122,8 @@ def _first_failure(name: str) -> tuple[int, float]:
 
 @claim("td16-bound-2.2", "Equation (2.2)", at="thm-bound22")
 def bound() -> Finding:
-    """With probability at least 1 − γ the hybrid sum at n is off by at most (√8/ε)·log(2/γ)·(log n
-    + 1).
+    r"""With probability at least $1 - \gamma$ the hybrid sum at $n$ is off by at most
+    $(\sqrt8/\varepsilon) \cdot \log(2/\gamma) \cdot (\log n + 1)$.
     """
     names = ("base 2", "natural")
     points = {  # (length, γ) at which to look
@@ -330,7 +332,9 @@ def _scales_used(interval: int, exponent: float, releases: int) -> Floats:
 
 @claim("td16-lemma-3.1", "Lemma 3.1", at="lem-31")
 def lemma_3_1() -> Finding:
-    """A released mean of n rewards, with Laplace noise of scale n^(v/2 − 1), is n^(−v/2)-DP."""
+    r"""A released mean of $n$ rewards, with Laplace noise of scale $n^{v/2 - 1}$, is
+    $n^{-v/2}$-DP.
+    """
     worst = 0.0
     for f, v in itertools.product((1, 2, 16, 147, 10_000), (1.01, 1.1, 1.5)):
         found = [DPUCBInt(input_of(f), exponent=v).losses(1000 * f)]
@@ -358,7 +362,9 @@ def _first_branch(epsilon: float, times: int, exponent: float) -> float:
 
 @claim("td16-thm-3.4-first", "Theorem 3.4, first bound", at="prop-34")
 def theorem_3_4_first() -> Finding:
-    """After t steps DP-UCB-INT is ε'-DP with ε' ≤ ε·Σ n^(−v/2), n ≤ t."""
+    r"""After $t$ steps DP-UCB-INT is $\varepsilon'$-DP with $\varepsilon' \le \varepsilon\sum_{n
+    \le t} n^{-v/2}$.
+    """
     shares = {"refreshed": 0.0, "literal": 0.0}
     for f, v, horizon, reading in itertools.product(
         (1, 2, 16, 147), (1.05, 1.1, 1.5), (1000, HORIZON), shares
@@ -413,8 +419,9 @@ def _verdict(bad: bool, worse: bool, otherwise: str = FAILS) -> str:
 
 @claim("td16-cor-3.2", "Theorem 3.4, second bound; Corollaries 3.1, 3.2; abstract", at="prop-34")
 def corollary_3_2() -> Finding:
-    """With the input that Corollary 3.2 computes for (ε, δ) the releases of DP-UCB-INT, and so its
-    actions, are (ε, δ)-DP, at an additive cost of O(1/ε) pulls.
+    r"""With the input that Corollary 3.2 computes for $(\varepsilon, \delta)$ the releases of
+    DP-UCB-INT, and so its actions, are $(\varepsilon, \delta)$-DP, at an additive cost of
+    $O(1/\varepsilon)$ pulls.
     """
     series = float(zeta(EXPONENT))
     evidence: dict[str, float | str] = {}
@@ -465,7 +472,9 @@ def corollary_3_2() -> Finding:
 
 @claim("td16-groups", "§5", at="thm-31")
 def groups() -> Finding:
-    """m observations of one individual are covered by re-scaling the privacy parameter to ε/m."""
+    r"""$m$ observations of one individual are covered by re-scaling the privacy parameter to
+    $\varepsilon/m$.
+    """
     epsilon, sizes = 1.0, (1, 2, 5, 10)
     pure, found, halves = [], {}, {}
     for m in sizes:

@@ -117,7 +117,9 @@ def _falls_below_zero(octaves: int, scale: float) -> float:
 
 @claim("td16-thm-3.2", "Theorem 3.2", at="alg-bound")
 def theorem_3_2() -> Finding:
-    """The expected regret of DP-UCB-BOUND is at most (3.1), O(log t·log log t) for fixed gaps."""
+    r"""The expected regret of DP-UCB-BOUND is at most (3.1), $O(\log t \cdot \log\log t)$ for
+    fixed gaps.
+    """
     epsilon, gap, levels = 1e-5, 0.01, 28
     scale, n = DPUCBBound(epsilon, split="full").counter.block_scale, 2.0**levels + 1
     powers = np.arange(18.0, 24.0, 0.25).tolist()
@@ -174,8 +176,8 @@ def _printed_3_3(gaps: tuple[float, ...], time: float, epsilon: float) -> float:
 
 @claim("td16-thm-3.3", "Theorem 3.3", at="alg-bound")
 def theorem_3_3() -> Finding:
-    """The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most Σ max(32√2·log²t/ε, 32·log t/Δ)
-    + Δ + π²Δ.
+    r"""The expected regret of DP-UCB (here DP-UCB-HYBRID) is at most $\sum_a \max(32\sqrt2\,\log^2
+    t/\varepsilon, 32\log t/\Delta_a) + \Delta_a + \pi^2\Delta_a$.
     """
     proved, measured = [], []
     for epsilon in (1.0, 0.1):
@@ -200,7 +202,9 @@ def theorem_3_3() -> Finding:
 
 @claim("td16-thm-3.3-order", "Theorem 3.3", at="alg-bound")
 def theorem_3_3_order() -> Finding:
-    """The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order Σ (log²t/ε + log t/Δ)."""
+    r"""The expected regret of DP-UCB (here DP-UCB-HYBRID) is of the order $\sum_a (\log^2
+    t/\varepsilon + \log t/\Delta_a)$.
+    """
 
     def over_order(time: float, gaps: tuple[float, ...], epsilon: float) -> float:
         """Return our bound over Σ (log²t/ε + log t/Δ)."""
@@ -243,8 +247,8 @@ def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
 
 @claim("td16-thm-3.5", "Theorem 3.5", at="thm-35-false", needs=("td16-fig2", "td16-lost"))
 def theorem_3_5(figure: "Readings", lost: Lost) -> Finding:
-    """The expected regret of DP-UCB-INT is at most Σ Δ·(f₀ + 8·log t/Δ² + 1 + 4ζ(1.5)), f₀ at most
-    1/ε (of the input).
+    r"""The expected regret of DP-UCB-INT is at most $\sum_a \Delta_a (f_0 + 8\log t/\Delta_a^2 + 1
+    + 4\zeta(1.5))$, $f_0$ at most $1/\varepsilon$ (of the input).
     """
     evidence: dict[str, float | int | str] = {}
     literal, surely, words = [], [], ""

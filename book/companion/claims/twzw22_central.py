@@ -80,8 +80,8 @@ def _noise_order(log_length: float, beta: float) -> float:
 
 @claim("twzw22-lemma-2-noise", "Lemma 2", at="lem-adaptive")
 def lemma_2_noise() -> Finding:
-    """(reconstructed) With probability at least 1 − β, β ≤ 0.1, its noise at n is at most a
-    constant times (B_n/ε)·log^1.5 T·log(1/β).
+    r"""(reconstructed) With probability at least $1 - \beta$, $\beta \le 0.1$, its noise at $n$ is
+    at most a constant times $(B_n/\varepsilon) \cdot \log^{1.5} T \cdot \log(1/\beta)$.
     """
     constants = {  # n = 2^levels − 1 has a block on every level: no n up to there has more noise
         levels: max(
@@ -154,8 +154,9 @@ def _enough(power: int, order: float) -> float:
 
 @claim("twzw22-lemma-3", "Lemma 3; Lemma 11", at="prop-no-constant")
 def lemma_3() -> Finding:
-    """(reconstructed) With a constant C, the private mean of an arm's n rewards errs by at most
-    C·u^(1/(1+v))·(log(2t⁴)·log^1.5 T/(nε))^(v/(1+v)) with probability 1 − t^(−4).
+    r"""(reconstructed) With a constant $C$, the private mean of an arm's $n$ rewards errs by at
+    most $C u^{1/(1+v)} \cdot (\log(2t^4) \cdot \log^{1.5} T/(n\varepsilon))^{v/(1+v)}$ with
+    probability $1 - t^{-4}$.
     """
     far = (100, 1000, 10_000)
     needed = {(v, power): _needed(power, v) for v in (0.5, 0.9, 1.0) for power in (6, *far)}
@@ -201,8 +202,8 @@ def _power_over_lower_bound(order: float) -> float:
 
 @claim("twzw22-thm-2", "Theorem 2; abstract; §1; §4", at="thm-dprucb")
 def theorem_2() -> Finding:
-    """(reconstructed) DPRUCB has the regret of the non-private rate times log^1.5 T/ε, which is
-    near optimal; DPRSE improves on it by a power of log T.
+    r"""(reconstructed) DPRUCB has the regret of the non-private rate times $\log^{1.5}
+    T/\varepsilon$, which is near optimal; DPRSE improves on it by a power of $\log T$.
     """
 
     def log_power(order: float, scaling: str) -> float:
@@ -307,8 +308,9 @@ def two_point_failure(
 
 @claim("twzw22-lemma-4", "Lemma 4", at="thm-rse")
 def lemma_4() -> Finding:
-    """(reconstructed) For ε ≤ 1, and with the constants 24 and 12, with probability 1 − β DPRSE
-    keeps the best arm and pulls an arm of gap Δ at most about (u/Δ^(1+v))^(1/v)·log(1/β)/ε times.
+    r"""(reconstructed) For $\varepsilon \le 1$, and with the constants 24 and 12, with probability
+    $1 - \beta$ DPRSE keeps the best arm and pulls an arm of gap $\Delta$ at most about
+    $(u/\Delta^{1+v})^{1/v} \cdot \log(1/\beta)/\varepsilon$ times.
     """
 
     def spare(epsilon: float) -> float:

@@ -20,7 +20,9 @@ from dpbandits.heavy import robust_means
 
 @claim("twzw22-lemma-12", "Lemma 12, cited", at="thm-mean-lower")
 def lemma_12() -> Finding:
-    """(reconstructed) Under ε-DP, n samples at distance d change probabilities by e^{6εnd}."""
+    r"""(reconstructed) Under ε-DP, $n$ samples at distance $d$ change probabilities by
+    $e^{6\varepsilon nd}$.
+    """
     crossing = brentq(lambda e: math.expm1(e) - 6 * e, 1, 5)
     distances = np.geomspace(1e-6, 1, 50)
     within = all(
@@ -40,7 +42,9 @@ def lemma_12() -> Finding:
 
 @claim("twzw22-lemma-15", "Lemma 15, cited", at="lem-contraction")
 def lemma_15() -> Finding:
-    """(reconstructed) Under ε-LDP a pull adds at most a constant times (e^ε − 1)²·TV² to it."""
+    r"""(reconstructed) Under ε-LDP a pull adds at most a constant times $(e^\varepsilon - 1)^2
+    \cdot \mathrm{TV}^2$ to it.
+    """
     rng, tried = np.random.default_rng(70), []
     for epsilon in (0.1, 1.0, 3.0):
         for _ in range(300):
@@ -74,7 +78,9 @@ def lemma_15() -> Finding:
 
 @claim("twzw22-efficient", "§4", at="thm-central-mean")
 def efficient() -> Finding:
-    """(reconstructed) Privacy makes the number of efficient samples nε, up to logarithms."""
+    r"""(reconstructed) Privacy makes the number of efficient samples $n\varepsilon$, up to
+    logarithms.
+    """
 
     def ratio(n: float, effective: float, order: float, epsilon: float) -> float:
         """Return the error over that of a truncated mean of some rewards without noise, u = 1."""

@@ -149,7 +149,7 @@ def by_epsilon(results: Results) -> Finding:
     reconstructed=True,
 )
 def by_order(results: Results) -> Finding:
-    """Regret is smaller for greater v."""
+    r"""Regret is smaller for greater $v$."""
     found = _private(results)
     pairs = []
     for large, small in itertools.product(found, found):

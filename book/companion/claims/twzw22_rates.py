@@ -123,8 +123,8 @@ def lower_power(order: float, model: str = "central", epsilon: float = 1.0) -> f
 
 @claim("twzw22-thm-4-minimax", "Theorem 4", at="thm-rse")
 def theorem_4_minimax() -> Finding:
-    """(reconstructed) Whatever the gaps, DPRSE has regret of order T^(1/(1+v)), up to powers of log
-    T.
+    r"""(reconstructed) Whatever the gaps, DPRSE has regret of order $T^{1/(1+v)}$, up to powers of
+    $\log T$.
     """
     found = {order: upper_power(order) for order in ORDERS}
     below = {order: lower_power(order) for order in ORDERS}
@@ -201,8 +201,8 @@ def optimal() -> Finding:
 
 @claim("twzw22-remark-2", "Remark 2", at="thm-hard-pairs")
 def remark_2() -> Finding:
-    """(reconstructed) With heavy tails the price of privacy is an additional factor 1/ε, with
-    bounded rewards an additional term.
+    r"""(reconstructed) With heavy tails the price of privacy is an additional factor
+    $1/\varepsilon$, with bounded rewards an additional term.
     """
     prices = {
         epsilon: [
@@ -366,8 +366,8 @@ def _breaking_time(gap: float, order: float, constant: float) -> int:
     "twzw22-thm-7", "Theorem 7; Lemma 13; Remark 3; abstract; §5", at="cor-flaw", reconstructed=True
 )
 def theorem_7() -> Finding:
-    """LDPRSE has the non-private rate times 1/ε², as with bounded rewards, for given gaps and,
-    up to logarithms, in the worst case; and this is optimal.
+    r"""LDPRSE has the non-private rate times $1/\varepsilon^2$, as with bounded rewards, for given
+    gaps and, up to logarithms, in the worst case; and this is optimal.
     """
     evidence: dict[str, float | str] = {}
     broken, late = [], 0
@@ -424,8 +424,8 @@ def theorem_7() -> Finding:
 
 @claim("twzw22-thm-8", "Theorems 8 and 11", at="thm-heavy-lower")
 def theorem_8() -> Finding:
-    """(reconstructed) On some instances every ε-LDP algorithm of small regret has regret of order Σ
-    (log T/ε²)·(1/Δ)^(1/v) at least.
+    r"""(reconstructed) On some instances every ε-LDP algorithm of small regret has regret of order
+    $\sum_a (\log T/\varepsilon^2) \cdot (1/\Delta_a)^{1/v}$ at least.
     """
     ratios = {
         (v, e): [lower_rate(g, v, e) / claimed_rate(g, v, e) for g in GAPS]
@@ -450,8 +450,8 @@ def theorem_8() -> Finding:
 
 @claim("twzw22-thm-9", "Theorem 9", at="thm-hard-pairs")
 def theorem_9() -> Finding:
-    """(reconstructed) For large T every ε-LDP algorithm has a worst regret of order
-    (K/ε²)^(v/(1+v))·T^(1/(1+v)) at least.
+    r"""(reconstructed) For large $T$ every ε-LDP algorithm has a worst regret of order
+    $(K/\varepsilon^2)^{v/(1+v)} \cdot T^{1/(1+v)}$ at least.
     """
     ratios = {
         (v, e): [

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from dpbandits._validation import check_choice, check_jobs, check_number
 from dpbandits.configuration import Check, whole
@@ -99,6 +99,10 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
         errors: Any = {"exit_on_error": False, "print_error": False, "verbose": False}
         status = app(words or ["--help"], **errors, result_action="return_value")
         sys.stdout.flush()
+    except UnusedCliTokensError as error:
+        command = " ".join([name, *(error.command_chain or ())])
+        words_left = " ".join(map(repr, error.unused_tokens or ()))
+        return complain(f"{command} takes no {words_left}; allowed: what {command} --help lists", 2)
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
     except ValueError as error:

@@ -143,7 +143,8 @@ def _errors(summary: Mapping[str, Any]) -> str:
     help_epilogue="Examples: dpbandits run --algorithm dp-se --means 0.9,0.8 --epsilon 0.5 "
     "--horizon 1e6 --runs 30 --plot out.png --csv out.csv; "
     "dpbandits run DPSE DPUCB --instance C2 --epsilon 0.25; "
-    "dpbandits run mine.py:MyAlgorithm DPSE --means 0.7,0.6 --epsilon 1"
+    "dpbandits run mine.py:MyAlgorithm DPSE --means 0.7,0.6 --epsilon 1",
+    synonym=("simulate", "rates", "play"),
 )
 def run(
     *names: Annotated[str, Parameter(help=f"{', '.join(_playable())}; {OWN}.")],
