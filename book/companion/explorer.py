@@ -351,9 +351,9 @@ def assemble(load: Callable[[str], Published] = published, per_decade: int = PER
     """Bring all that the explorer shows into one dictionary that JSON can hold.
 
     It has ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm; and
-    ``instances``: for each ``id``, ``title``, ``unit``, and ``arms``: for each number of arms ``k``, what
-    `theory` has, ``regret`` by horizon, and ``found``, times of identification, by δ. Figures are
-    read by `load`.
+    ``instances``: for each ``id``, ``title``, what a pull is (``unit``), and ``arms``: for each
+    number of arms ``k``, what `theory` has, ``regret`` by horizon, and ``found``, times of
+    identification, by δ. Figures are read by `load`.
     """
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}

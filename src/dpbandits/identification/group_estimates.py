@@ -129,7 +129,8 @@ def estimate_difference(
     With ``level = 1 − 2·alpha`` the interval lies above 0 if and only if the p-value is below
     alpha. That is so after a stop for efficacy if the error at the mean share is below alpha. A
     trial that narrowly missed the boundary may have such a p-value as well, since its boundary is
-    that of the worst share: the boundary decides, not the interval.
+    that of the worst share: the boundary decides, not the interval. Proof:
+    :prf:ref:`prop-group-interval`.
 
     Parameters
     ----------

@@ -352,7 +352,8 @@ class GroupSequential(Guaranteed, Configuration):
     futility is not binding: the probability of an error counts as if it were ignored.
 
     Deviations from textbooks: the variance in Z has that of the noise added, and the sums are cut
-    to what counts can be, which makes Z monotone in them.
+    to what counts can be, which makes Z monotone in them (:prf:ref:`lem-group-monotone`). Privacy
+    and error: :prf:ref:`thm-trial-group`; power and futility: :prf:ref:`prop-group-power`.
 
     Attributes
     ----------
@@ -673,6 +674,7 @@ class GroupSequential(Guaranteed, Configuration):
         share = sin²θ it is at most ½cosh(2y)^N + ½ in size at a complex θ + iy, for N patients; so
         its polynomial through Chebyshev's points in θ is within a proved distance. The greatest
         value of that polynomial is bounded from a fine grid by the inequality of Ehlich and Zeller.
+        Proof: :prf:ref:`prop-group-certified`.
 
         Parameters
         ----------

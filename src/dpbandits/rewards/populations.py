@@ -24,7 +24,8 @@ _MOST = 10**9 - 1
 class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
-    One arm has the greatest share of successes.
+    One arm has the greatest share of successes. What a private algorithm promises of rewards it
+    promises of these patients, in random order: :prf:ref:`prop-trial-private`.
 
     Parameters
     ----------
@@ -152,6 +153,8 @@ class FinitePopulation(Bandit):
     def superpopulation(self) -> BernoulliInstance:
         """Return the bandit whose means are the shares: an unlimited supply of such patients.
 
+        What carries over from it to these patients: :prf:ref:`prop-trial-super`.
+
         Returns
         -------
         BernoulliInstance
@@ -183,7 +186,8 @@ class PopulationRewards(Source):
     """Outcomes of patients who come in random order, each of them once.
 
     The sum of the next outcomes of an arm is hypergeometric, given those before, and is drawn as
-    such.
+    such. It is more concentrated than a sum of independent ones:
+    :prf:ref:`lem-without-replacement`.
 
     Parameters
     ----------
