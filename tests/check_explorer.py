@@ -269,6 +269,9 @@ def check_addresses(x: Explorer, base: str) -> None:
     again = Explorer(x.page, base, "#" + address.partition("#")[2])
     x.expect("what the address keeps", again.said(), said)
     first = Explorer(x.page, base).said()
+    x.expect(
+        "what a pull of the trial is", re.findall(r"\d (\w+)\. No algorithm", first), ["patients"]
+    )
     odd = "#instance=none&k=-3&e=-1&t=&view=sky&d=2"
     x.expect("an address that makes no sense", Explorer(x.page, base, odd).said(), first)
     odd = "#instance=C2&k=7&e=1e9&t=1&regret=&found="

@@ -397,7 +397,10 @@ def to_scripts(content: Content) -> dict[str, str]:
     >>> print(scripts["explorer-data-C1.js"].strip())
     window.explorerData.arms["C1"]=[{"k":2}];
     """
-    known = [{"id": one["id"], "title": one["title"]} for one in content["instances"]]
+    known = [
+        {name: value for name, value in one.items() if name != "arms"}
+        for one in content["instances"]
+    ]
     first = to_text({**content, "instances": known, "arms": {}})
     return {
         f"{DATA}.js": f"window.explorerData={first};\n",

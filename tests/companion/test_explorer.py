@@ -203,7 +203,7 @@ def test_each_instance_has_a_script_and_the_first_has_none_of_it(content):
     first = json.loads(scripts["explorer-data.js"].partition("=")[2].rstrip(";\n"))
     assert first["arms"] == {}
     for known, whole in zip(first["instances"], content["instances"], strict=True):
-        assert known == {"id": whole["id"], "title": whole["title"]}
+        assert known == {name: whole[name] for name in ("id", "title", "unit")}
         text = scripts[f"explorer-data-{known['id']}.js"]
         assert json.loads(text.partition("=")[2].rstrip(";\n")) == whole["arms"]
 
