@@ -9,11 +9,11 @@ Paths are relative to the page.
 """
 
 import json
-import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from cite_numbers import name_number
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from companion.citing import cite
 from companion.headlines import headlines
-from companion.publishing import FOLDER, grouped, published, published_names
+from companion.publishing import FOLDER, grouped, published, published_names, short
 from companion.vector_files import FOLDER as DRAWN
 
 Rows = list[dict[str, Any]]
@@ -32,14 +32,6 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], right: int = 0) ->
     heads = list(head)
     rule = ["---"] * (len(heads) - right) + ["---:"] * right
     return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
-
-
-def short(number: float) -> str:
-    """Write a measured number with three digits, and no exponent."""
-    if number >= 100:
-        return grouped(float(f"{number:.3g}"))
-    digits = 2 - math.floor(math.log10(number)) if number > 0 else 0
-    return f"{number:.{digits}f}"
 
 
 def figures(root: Path) -> list[str]:
@@ -204,8 +196,11 @@ class DatumRole(SphinxRole):
                 f"datum {self.text!r} cannot be read: {error}", line=self.lineno
             )
             return [], [message]
-        text = short(value) if isinstance(value, int | float) else str(value)
-        return [nodes.inline(self.rawtext, text)], []
+        if not isinstance(value, int | float):
+            return [nodes.inline(self.rawtext, str(value))], []
+        node = nodes.inline(self.rawtext, short(value), classes=["pasted-text"])
+        name_number(self.inliner.document, node, keys.strip())
+        return [node], []
 
 
 class HeadlineRole(SphinxRole):
@@ -223,7 +218,9 @@ class HeadlineRole(SphinxRole):
                 f"headline {self.text!r} cannot be read: {error}", line=self.lineno
             )
             return [], [message]
-        return [nodes.inline(self.rawtext, text)], []
+        node = nodes.inline(self.rawtext, text, classes=["pasted-text"])
+        name_number(self.inliner.document, node, self.text)
+        return [node], []
 
 
 def setup(app: Any) -> dict[str, bool]:

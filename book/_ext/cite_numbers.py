@@ -1,14 +1,16 @@
-"""A name for each number, table and figure of a chapter, by which it can be linked and cited.
+"""A name for each number, table and figure of a page, by which it can be linked and cited.
 
 A number in the text has the name of what the chapter glued, so that ``03:run-ends`` means the same
 on the page, in an address (``…#n-run-ends``) and for ``companion cite``. Tables are numbered in
-their order on the page. ``cite.js`` has a button under the title, which shows a sign at each of
-them; the sign copies the sentence, the name, the version and the BibTeX entry that
-``companion cite`` prints.
+their order on the page. Pages that are no chapters, `companion.citing.PAGES`, have the same; what
+stands for the chapter's number is the page's name. ``cite.js`` has a button under the title, which
+shows a sign at each of them; the sign copies the sentence, the name, the version and the BibTeX
+entry that ``companion cite`` prints.
 """
 
 import json
 import re
+from collections.abc import Collection
 from html import escape
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,13 +20,23 @@ from myst_nb.ext.glue.domain import NbGlueDomain
 from myst_nb.ext.glue.roles import PasteTextRole
 
 import dpbandits
-from companion.citing import AUTHORS, TITLE, YEAR, title_of_figure
+from companion.citing import AUTHORS, PAGES, TITLE, YEAR, title_of_figure
 from companion.publishing import published, published_names
 
 SCRIPT = "cite.js"
 FOLDER = "notebooks/"
 TABLE = re.compile(r"<table\b(?![^>]*\bid=)")
-FIGURE = re.compile(r"<figure\b[^>]*\bid=\"([^\"]+)\"")
+FIGURE = re.compile(r"<figure\b[^>]*\bid=\"([^\"]+)\".*?</figure>", re.DOTALL)
+DRAWN = re.compile(r"<img\b[^>]*\bsrc=\"[^\"]*?([\w-]+)\.svg\"")
+
+
+def name_number(document: nodes.document, node: nodes.inline, key: str) -> None:
+    """Give what shows a number the number's name, once on each page."""
+    name = f"n-{nodes.make_id(key)}"
+    node["number"] = key
+    if name not in document.ids:
+        document.ids[name] = node
+        node["ids"].append(name)
 
 
 class NamedNumber(PasteTextRole):
@@ -34,14 +46,10 @@ class NamedNumber(PasteTextRole):
         """Write the number, and name it."""
         written, messages = super().run()
         key = self.text.rsplit("::", 1)[-1].partition(":")[0]
-        name = f"n-{nodes.make_id(key)}"
         for node in written:
             # a number that another chapter glued is cited there
             if isinstance(node, nodes.inline) and "::" not in self.text:
-                node["number"] = key
-                if name not in self.document.ids:
-                    self.document.ids[name] = node
-                    node["ids"].append(name)
+                name_number(self.document, node, key)
         return written, messages
 
 
@@ -63,20 +71,40 @@ def name_tables(body: str) -> str:
     return TABLE.sub(named, body)
 
 
+def figures_on(body: str, known: Collection[str]) -> dict[str, str]:
+    """Return which published figures are on a page, by the ids that they have there.
+
+    Examples
+    --------
+    >>> figures_on('<figure id="f"><img src="a/ours-x.svg"></figure>', ["ours-x"])
+    {'f': 'ours-x'}
+    """
+    found = {}
+    for figure in FIGURE.finditer(body):
+        place = figure[1]
+        drawn = [name for name in (place, *DRAWN.findall(figure[0])) if name in known]
+        if drawn:
+            found[place] = drawn[0]
+    return found
+
+
 def prepare(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Name a chapter's tables, and hand the script what an entry needs."""
-    if not page.startswith(FOLDER) or "body" not in context:
+    """Name a page's tables, and hand the script what an entry needs."""
+    cited = page.startswith(FOLDER) or page in PAGES.values()
+    if not cited or "body" not in context:
         return
     context["body"] = name_tables(context["body"])
     root = Path(app.srcdir)
-    figures = sorted({*FIGURE.findall(context["body"])} & {*published_names(root)})
+    figures = figures_on(context["body"], published_names(root))
     said = {
         "author": AUTHORS,
         "title": TITLE,
         "version": dpbandits.__version__,
         "year": YEAR,
         "chapter": PurePosixPath(page).name.partition("_")[0],
-        "figures": {name: title_of_figure(published(name, root)) for name in figures},
+        "figures": {
+            place: [name, title_of_figure(published(name, root))] for place, name in figures.items()
+        },
     }
     content = escape(json.dumps(said, ensure_ascii=False), quote=True)
     context["metatags"] = context.get("metatags", "") + (

@@ -1,4 +1,4 @@
-// "Cite a number": a button under a chapter's title shows a sign at each figure, table and number of
+// "Cite a number": a button under a page's title shows a sign at each figure, table and number of
 // the page. A sign copies the sentence, the name, the version and a BibTeX entry.
 "use strict";
 
@@ -108,10 +108,11 @@
   const kind = (node) => (node.matches("figure") ? "Figure" : node.matches("table") ? "Table" : "Number");
 
   function entry(node) {
-    const name = node.matches("figure") ? node.id : named(node);
+    const known = book.figures[node.id];
+    const name = known ? known[0] : node.matches("figure") ? node.id : named(node);
     const fields = {
       author: `{${book.author}}`,
-      title: `{${book.figures[name] ?? `${kind(node)} \\texttt{${name.replaceAll("_", "\\_")}}`}}`,
+      title: `{${known ? known[1] : `${kind(node)} \\texttt{${name.replaceAll("_", "\\_")}}`}}`,
       howpublished: `${book.title}, version ${book.version}`,
       year: String(book.year),
     };
@@ -163,5 +164,6 @@
   const line = document.createElement("p");
   line.className = "cite-line";
   line.append(toggle, " ", status);
-  (document.querySelector(".bd-article .quiet") ?? title).after(line);
+  // The first page has its picture first.
+  (document.querySelector(".bd-article .doors") ?? document.querySelector(".bd-article .quiet") ?? title).after(line);
 })();

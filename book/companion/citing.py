@@ -14,12 +14,14 @@ from typing import Any
 
 import dpbandits
 from companion import claims
-from companion.chapters import find
-from companion.publishing import Published, published, published_names
+from companion.chapters import find, find_root
+from companion.headlines import headlines
+from companion.publishing import Published, published, published_names, short
 from dpbandits._validation import check_choice
 
 __all__ = [
     "AUTHORS",
+    "PAGES",
     "TITLE",
     "YEAR",
     "cite",
@@ -40,7 +42,16 @@ AUTHORS = "the dpbandits authors"
 YEAR = 2026
 """Year of this version, as in ``CITATION.cff``."""
 
-_NUMBER = re.compile(r"\d\d?:[\w.-]+")
+PAGES: Mapping[str, str] = MappingProxyType(
+    {name: f"book/{name}" for name in ("intro", "claims", "reproducing", "benchmarks")}
+)
+"""Pages that are no chapters, and have numbers and tables that can be cited, by their names."""
+
+_NUMBER = re.compile(rf"(?:\d\d?|{'|'.join(PAGES)}):[\w.-]+")
+_LOOKED_UP = re.compile(r"\{(headline|datum)\}`([^`]+)`")
+"""A number of a page that is no chapter: a role, and what it is asked for."""
+_MADE_TABLE = re.compile(r"[`:]{3,}\{(?:[\w-]+-table|claims-summary)\}.*")
+"""A directive that writes a table."""
 _GLUED = re.compile(r"\{glue:text\}`([^`:]+)(?::[^`]*)?`")
 _ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)\s*(?:<[^`]*>)?`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
@@ -125,8 +136,9 @@ def cite(what: str = "") -> str:
     """Return the BibTeX entry of something that can be cited.
 
     This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, a paper, such as
-    ``ss19``, or a number or a table of a chapter, such as ``01:mean-pulls`` or ``03:table-1``, by
-    the name that its page shows; the book and its package if nothing is named. What is cited for a
+    ``ss19``, or a number or a table of a chapter, such as ``01:mean-pulls`` or ``03:table-1``, or
+    of a page, such as ``intro:odds``, by the name that its page shows; the book and its package if
+    nothing is named. What is cited for a
     number has its sentence before the entry, for a table its heading and columns.
 
     Examples
@@ -207,7 +219,10 @@ def _paragraphs(source: str) -> Iterator[str]:
     lines: list[str] = []
     for line in (*source.splitlines(), ""):
         line = re.sub(r"^\s*(?:>\s?)+", "", line)
-        ends = not line.strip() or _NOT_PROSE.match(line)
+        row = line.lstrip().startswith("|")
+        if row and not _RULE_OF_TABLE.fullmatch(line):
+            yield from (cell.strip() for cell in re.split(r"(?<!\\)\|", line) if cell.strip())
+        ends = not line.strip() or _NOT_PROSE.match(line) or row
         if (ends or _ITEM.match(line)) and lines:
             yield " ".join(" ".join(lines).split())
             lines = []
@@ -238,17 +253,42 @@ def _as_read(text: str, values: Mapping[str, str]) -> str:
 
 
 def _cells(chapter: str) -> list[dict[str, Any]]:
+    if chapter in PAGES:
+        text, _ = _page(chapter)
+        return [{"cell_type": "markdown", "source": [text], "metadata": {}}]
     cells: list[dict[str, Any]] = json.loads(find(chapter).read_text(encoding="utf-8"))["cells"]
     return cells
 
 
+def _page(name: str) -> tuple[str, dict[str, str]]:
+    """Return the text of a page, its numbers as chapters write theirs, and what they are."""
+    path = (find_root() / PAGES[name]).with_suffix(".md")
+    values: dict[str, str] = {}
+
+    def written(match: re.Match[str]) -> str:
+        key = match[2]
+        if match[1] == "headline":
+            values[key] = headlines(find_root())[key]
+        else:
+            file, _, key = (part.strip() for part in key.partition(":"))
+            value = json.loads((path.parent / file).read_text(encoding="utf-8"))
+            for part in key.split("."):
+                value = value[part]
+            if not isinstance(value, int | float):
+                return str(value)
+            values[key] = short(value)
+        return f"{{glue:text}}`{key}`"
+
+    return _LOOKED_UP.sub(written, path.read_text(encoding="utf-8")), values
+
+
 def numbers(chapter: str) -> Mapping[str, str]:
-    """Return the sentences of a chapter's text that have a number, by the number's name.
+    """Return the sentences of a chapter or a page that have a number, by the number's name.
 
     The sentence is the first that has it, with its numbers in place.
     """
     cells = _cells(chapter)
-    values = {}
+    values = _page(chapter)[1] if chapter in PAGES else {}
     for output in (o for cell in cells for o in cell.get("outputs", ())):
         if "scrapbook" in output.get("metadata", {}):
             name = output["metadata"]["scrapbook"]["name"]
@@ -277,7 +317,10 @@ def _long_enough(known: list[str], at: int) -> str:
 
 
 def tables(chapter: str) -> Mapping[str, str]:
-    """Return what a chapter's tables are, by what its page calls them: heading and columns."""
+    """Return what the tables of a chapter or a page are, by their names: heading and columns.
+
+    Of a table that a directive of a page writes it is the heading alone.
+    """
     found: dict[str, str] = {}
     heading = ""
     for cell in _cells(chapter):
@@ -293,6 +336,8 @@ def tables(chapter: str) -> Mapping[str, str]:
         for before, line in zip(["", *lines], lines, strict=False):
             if cell["cell_type"] == "markdown" and (title := re.match(r"#+\s+(.*)", line)):
                 heading = _as_read(title[1], {})
+            elif chapter in PAGES and _MADE_TABLE.fullmatch(line):
+                found[f"table-{len(found) + 1}"] = f"Table {len(found) + 1}, in “{heading}”."
             elif _RULE_OF_TABLE.fullmatch(line):
                 number = len(found) + 1
                 heads = [_as_read(head, {}) for head in re.split(r"(?<!\\)\|", before)]
@@ -310,9 +355,11 @@ def _cited_number(what: str) -> str:
     else:
         places = {place_of(one): one for one in known}
         name = places.get(name, name)
-        check_choice(f"number of chapter {chapter}", name, (*sorted(known), *there))
+        where = chapter if chapter in PAGES else f"chapter {chapter}"
+        check_choice(f"number of {where}", name, (*sorted(known), *there))
         kind, sentence = "Number", known[name]
-    full = f"{find(chapter).stem.partition('_')[0]}:{place_of(name)}"
+    page = chapter if chapter in PAGES else find(chapter).stem.partition("_")[0]
+    full = f"{page}:{place_of(name)}"
     entry = _part(full.replace(":", "-"), f"{kind} \\texttt{{{in_tex(full)}}}")
     return f"% {sentence}\n{entry}"
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,8 @@ __all__ = [
     "number",
     "published",
     "published_names",
+    "ran_as_said",
+    "short",
     "what_ran",
 ]
 
@@ -45,9 +48,9 @@ FACTS = "quiet-facts"
 """Name under which a chapter glues what its quiet line says of its execution."""
 
 _RAN = {
-    "algorithms": ("algorithm", "rule"),
+    "algorithms": ("algorithm", "rule", "estimator"),
     "instances": ("instance", "law", "population"),
-    "horizons": ("horizon", "max_pulls"),
+    "horizons": ("horizon", "max_pulls", "n_rewards"),
 }
 """What a manifest lists of results → the attributes of results that have it."""
 
@@ -59,9 +62,10 @@ Choice = TypeVar("Choice")
 class Published(NamedTuple):
     """A figure as it was published: its name, what is said of it, and the table that it shows.
 
-    The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``cases``, ``runs``,
-    ``versions`` and ``recipe``, which says how it is drawn; if it was made of runs, also ``ran``:
-    the algorithms, instances and horizons, as `what_ran` lists them.
+    The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``versions``,
+    ``recipe``, which says how it is drawn, and ``ran``, what it was made of: of runs, the
+    algorithms, instances and horizons, as `what_ran` lists them, beside ``cases`` and ``runs``, how
+    many; of a computation, what was ``computed``, as `ran_as_said` has it.
     """
 
     name: str
@@ -156,17 +160,25 @@ class Page(Configuration):
         title: str,
         source: str = "ours",
         runs: Mapping[Any, Any] | None = None,
+        ran: Mapping[str, Iterable[Any]] | None = None,
     ) -> None:
         """Write a figure's files: data as CSV, and a manifest that says how they are drawn.
 
         A file is replaced in one step, and only if it changes. Nothing in it depends on when, where
         or how fast it was made. The title says in one line what the figure shows, the source is
-        that of a paper, such as "SS19, Figure 5"; the manifest has the numbers of cases and runs of
-        the results `runs` that the table was made of. A figure that no `redrawable` function has
-        drawn is refused: it could not be drawn again from its files.
+        that of a paper, such as "SS19, Figure 5". What was run is said in one of two ways: by the
+        results `runs` that the table was made of, whose cases and runs are counted; or by `ran`, as
+        `ran_as_said` has it, where the table was computed. A figure that no `redrawable` function
+        has drawn is refused: it could not be drawn again from its files.
         """
         from companion.figures.redraw import recipe_of
 
+        if (runs is None) == (ran is None):
+            given = "both" if runs is not None else "neither"
+            raise ValueError(
+                f"figure {name!r} has {given} of runs and ran; it must have one of them: the "
+                "results that it was made of, or what was computed"
+            )
         manifest: dict[str, Any] = {
             "name": name,
             "title": title,
@@ -179,10 +191,34 @@ class Page(Configuration):
         if runs is not None:
             counts = [getattr(result, "n_runs", None) or len(result) for result in runs.values()]
             manifest |= {"cases": len(counts), "runs": sum(counts), "ran": what_ran(runs.values())}
+        if ran is not None:
+            manifest["ran"] = ran_as_said(ran)
         manifest["recipe"] = recipe_of(figure)
         text = json.dumps(rounded_data(manifest), indent=1, ensure_ascii=False) + "\n"
         renew(self.folder / f"{name}.csv", to_csv(table).encode())
         renew(self.folder / f"{name}.json", text.encode())
+
+
+def ran_as_said(ran: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
+    """List what a figure without runs was made of.
+
+    Of ``algorithms``, ``instances`` and ``horizons`` each thing stands once, as in `what_ran`;
+    ``computed`` has in words or as calls what was computed of them.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> ran_as_said({"algorithms": [dpb.UCB()], "horizons": [9], "computed": ["one run"]})
+    {'algorithms': ['UCB()'], 'horizons': [9], 'computed': ['one run']}
+    """
+    listed: dict[str, list[Any]] = {}
+    for kind, things in ran.items():
+        check_choice("kind of what ran", kind, (*_RAN, "computed"))
+        written = (thing if isinstance(thing, int | str) else repr(thing) for thing in things)
+        listed[kind] = list(dict.fromkeys(written))
+    if not listed.get("computed"):
+        raise ValueError(f"ran={dict(ran)!r} must say what was computed")
+    return listed
 
 
 def what_ran(results: Iterable[Any]) -> dict[str, list[Any]]:
@@ -257,3 +293,17 @@ def grouped(count: float) -> str:
     ['8', '592']
     """
     return f"{count:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def short(value: float) -> str:
+    """Write a measured number with three digits, and no exponent.
+
+    Examples
+    --------
+    >>> short(0.012345), short(3.14159), short(1.0)
+    ('0.0123', '3.14', '1.00')
+    """
+    if value >= 100:
+        return grouped(float(f"{value:.3g}"))
+    digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:.{digits}f}"

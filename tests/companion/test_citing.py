@@ -301,6 +301,22 @@ Short {glue:text}`one`. **See** [there](x.md), `a*b` and $c * d$, of {cite:t}`ss
     assert citing.tables("01") == {"table-1": "Table 1, in “A heading”: what; $a$."}
 
 
+@pytest.mark.parametrize("page", citing.PAGES)
+def test_numbers_and_tables_of_pages_are_cited_by_their_names(page):
+    source = (ROOT / citing.PAGES[page]).with_suffix(".md").read_text("utf-8")
+    found = citing.numbers(page)
+    for name, sentence in found.items():
+        entry = citing.cite(f"{page}:{citing.place_of(name)}")
+        assert entry.startswith(f"% {sentence}\n@misc{{dpbandits-{page}-")
+        assert not re.search(r"\{\w|`", sentence) and len(sentence.split()) >= 4
+    asked = set(re.findall(r"\{headline\}`([^`]+)`", source))
+    assert asked <= set(found)
+    there = citing.tables(page)
+    assert list(there) == [f"table-{n + 1}" for n in range(len(there))] and there
+    with pytest.raises(ValueError, match=rf"number of {page}='table-{len(there) + 1}' is unknown"):
+        citing.cite(f"{page}:table-{len(there) + 1}")
+
+
 def test_a_figure_has_one_title():
     for name in published_names():
         figure = citing.published(name)

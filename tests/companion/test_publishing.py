@@ -1,6 +1,7 @@
 """What a chapter puts beside its page: facts, files of figures, and the same bytes again."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from companion.figures.regret import regret_over_time
 from companion.publishing import Page, number, published, published_names
 from companion.tables import curve, from_csv, records, tabulate, to_csv
 
+ROOT = Path(__file__).resolve().parents[2]
+COMPUTED = {"computed": ["a line"]}
 LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 
 
@@ -34,7 +37,7 @@ def publish(runs):
 def publish_curve(value):
     table = curves_table({"": {"line": ([1, 2], [3, value])}})
     figure = curves_from_table(table, x_label="x", y_label="y", log="", lowest=None, marks={})
-    Page("01", "paper", 0).publish("own", table, figure, title=f"Up to {value}")
+    Page("01", "paper", 0).publish("own", table, figure, title=f"Up to {value}", ran=COMPUTED)
 
 
 def contents(folder):
@@ -79,8 +82,35 @@ def test_what_a_chapter_draws_by_hand_is_not_published(empty_book):
     axes.plot([1, 2], [3, 4])
     table = pd.DataFrame({"x": [1, 2], "y": [3, 4]})
     with pytest.raises(ValueError, match=r"figure=<Figure .* drawn by hand .* redrawable"):
-        Page("01", "paper", 0).publish("own", table, figure, title="By hand")
+        Page("01", "paper", 0).publish("own", table, figure, title="By hand", ran=COMPUTED)
     assert not published_names()
+
+
+def test_a_manifest_says_what_was_run_or_computed(empty_book, runs):
+    publish_curve(4)
+    assert published("own").manifest["ran"] == COMPUTED
+    table = curves_table({"": {"line": ([1, 2], [3, 4])}})
+    figure = curves_from_table(table, x_label="x", y_label="y", log="", lowest=None, marks={})
+    page, title = Page("01", "paper", 0), "A line"
+    with pytest.raises(ValueError, match="'own' has neither of runs and ran"):
+        page.publish("own", table, figure, title=title)
+    with pytest.raises(ValueError, match="'own' has both of runs and ran"):
+        page.publish("own", table, figure, title=title, runs=runs, ran=COMPUTED)
+    with pytest.raises(ValueError, match="must say what was computed"):
+        page.publish("own", table, figure, title=title, ran={"algorithms": [dpb.UCB()]})
+    with pytest.raises(ValueError, match="kind of what ran='algorithm' is unknown"):
+        page.publish("own", table, figure, title=title, ran={"algorithm": [dpb.UCB()]})
+
+
+@pytest.mark.parametrize("name", published_names(ROOT))
+def test_every_figure_of_the_book_says_what_it_was_made_of(name):
+    about = published(name, ROOT).manifest
+    ran = about["ran"]
+    assert all(ran.values()) and set(ran) <= {"algorithms", "instances", "horizons", "computed"}
+    assert ("runs" in about) != ("computed" in ran)
+    if "runs" in about:
+        assert about["runs"] >= about["cases"] >= 1
+        assert {"algorithms", "instances"} <= set(ran)
 
 
 @pytest.mark.parametrize("n_written", range(2))
