@@ -131,6 +131,21 @@ def without_addresses(app: Any, doctree: Any) -> None:
             text.parent.replace(text, nodes.Text(plain))
 
 
+COLON = "\N{MODIFIER LETTER COLON}"
+"""What stands for a colon while napoleon reads, which takes the words before one for a type."""
+
+
+def hide_colon(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep a sentence on an attribute with a colon in it together."""
+    if what in {"attribute", "data", "property"} and lines:
+        lines[0] = lines[0].replace(": ", f"{COLON} ")
+
+
+def show_colon(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Write the colon again."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
+
+
 class Fold(nodes.General, nodes.Element):
     """What folds below the first sentence on a name; ``says`` names its parts."""
 
@@ -194,5 +209,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("package-reference", PackageReference)
     app.add_autodocumenter(CompiledDocumenter)
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", hide_colon, priority=400)  # napoleon's is 500
+    app.connect("autodoc-process-docstring", show_colon, priority=600)
     app.connect("autodoc-skip-member", skip_plain_fields)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -232,6 +232,23 @@ def test_what_stands_below_the_first_sentence_on_a_name_folds(extension):
     assert [node.astext() for node in inner] == ["A member.", "Few words."]
 
 
+def test_a_sentence_on_an_attribute_keeps_its_colon(extension):
+    from sphinx.ext.napoleon import NumpyDocstring
+
+    module = extension("package_reference")
+
+    def read(lines):
+        return list(NumpyDocstring(lines, what="attribute", name="a.b").lines())
+
+    said = ["Pure ε-privacy: one reward changes."]
+    assert any(line.startswith(":type:") for line in read(said)), "control: napoleon alone"
+    lines = list(said)
+    module.hide_colon(None, "attribute", "a.b", None, None, lines)
+    lines = read(lines)
+    module.show_colon(None, "attribute", "a.b", None, None, lines)
+    assert [line for line in lines if line] == said
+
+
 # --------------------------------------------------------------------------------------- search
 
 PAGE = """<html><nav><section id="menu"><h1>Menu</h1></section></nav>
