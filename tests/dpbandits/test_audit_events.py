@@ -38,6 +38,7 @@ def test_beginnings_of_the_actions_are_looked_at_without_and_with_the_values():
 
 def test_where_there_is_nothing_to_see_an_event_is_returned_all_the_same():
     event, bound = chosen(np.zeros((8, 1)), np.zeros((8, 1)), delta=0.9)
+    assert chosen(np.zeros((8, 1)), np.zeros((8, 1)))[1] == pytest.approx(math.log(0.005) / 4)
     assert bound == -math.inf and event.tally(np.zeros((5, 1)), np.zeros((4, 1)), 0.1).runs == 5
 
 
@@ -115,6 +116,12 @@ def test_codes_are_counted_or_sorted_to_the_same_event(delta, monkeypatch):
     both = chosen(outputs, others, 2, delta)
     assert both[0].codes.tolist() == counted[0].codes.tolist() and both[1] == counted[1]
     assert both[0].columns == counted[0].columns
+
+
+def test_one_hit_of_two_has_a_bound():
+    """Below it no hit of two would have probability ¾ or more; of 1000 there was none."""
+    low, high = 1 - math.sqrt(0.75), 1 - 0.25 ** (1 / 1000)
+    assert Tally(1, 2, 0, 1000, 0.5).epsilon_lower() == pytest.approx(math.log(low / high))
 
 
 def test_losses_and_deltas_of_a_tally_belong_together():

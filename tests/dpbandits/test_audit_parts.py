@@ -56,6 +56,7 @@ def test_expected_counts_are_products():
     for delta in (0.0, 0.02):
         found = expected_bound(0.25, 0.125, 32, 0.9, delta)
         assert found == pytest.approx(betting_bound(likely, rare, 0.9, delta), abs=1e-12) != 0.0
+    assert ceiling(1, 0.1) == 0.0
     assert ceiling(50, 0.1) == pytest.approx(betting_bound(np.ones(50), np.zeros(50), 0.1))
 
 
@@ -185,7 +186,9 @@ def test_the_third_pull_between_two_arms_is_a_coin_or_the_tail_of_the_gap(epsilo
 
 def test_a_stopping_rule_is_audited_up_to_sixteen_thousand_samples():
     rules = dpb.DPExponentialNAS(1.0, 0.5, 0.05), dpb.DPNAS(1.0, 0.5, 0.05)
-    assert [audit_exactly(rule).pair.table.shape for rule in rules] == [(1, 16_384), (1, 1_024)]
+    found = [audit_exactly(rule) for rule in rules]
+    assert [each.pair.table.shape for each in found] == [(1, 16_384), (1, 1_024)]
+    assert all(each.event.startswith("halting at ") for each in found)
 
 
 def test_only_what_runs_the_program_of_its_class_is_integrated():
@@ -221,3 +224,61 @@ def test_the_truncated_sums_of_heavy_tails_are_eliminated_like_others():
     ]
     assert found.epsilon_lower == pytest.approx(log_loss(*laws), rel=1e-6)
     assert 0.99 < found.epsilon_lower / 0.5 <= 1 + 1e-9
+
+
+class Sums:
+    """Sums of two arms that an elimination is given, epoch by epoch; the end of the run ends it."""
+
+    n_arms = 2
+
+    def __init__(self, gaps, instance):
+        self.gaps, self.pulls = iter(gaps), []
+        self.order, self.moment_bound = instance.order, instance.moment_bound
+
+    def totals(self, viable, pulls):
+        self.pulls.append(int(pulls))
+        return np.array([0.0, next(self.gaps)])
+
+    def truncated_totals(self, viable, pulls, bound):
+        return iter(self.totals(viable, pulls))
+
+    def rest(self, arm):
+        raise StopIteration(arm)
+
+
+@pytest.mark.parametrize("gap", [1.0 - 1e-9, 1.0 + 1e-9])
+@pytest.mark.parametrize(
+    "algorithm", [dpb.DPSE(0.5), dpb.TunedDPSE(0.5), dpb.DPSEIdentifier(0.5, 0.1), dpb.DPRSE(0.5)]
+)
+def test_epochs_that_are_integrated_are_those_that_are_played(algorithm, gap, monkeypatch):
+    """Pulls, scales, and thresholds: a gap just below keeps both arms, a gap above ends it."""
+    horizon, scales = 10**4, []
+
+    def silent(rng, scale, size):
+        scales.append(scale)
+        return 0.0 if isinstance(algorithm, dpb.DPRSE) else np.zeros(size)
+
+    module = type(algorithm).__module__
+    name = "laplace_total" if isinstance(algorithm, dpb.DPRSE) else "laplace_noise"
+    monkeypatch.setattr(f"{module}.{name}", silent)
+    instance = heavy_two_point(0.5, order=0.9)
+    epochs = list(map(two_arm_epochs(algorithm, horizon, instance), (1, 2)))
+    gaps = epochs[0].threshold * (1 - 1e-9), epochs[1].threshold * gap, 1e300
+    sums = Sums(gaps, instance)
+    if isinstance(algorithm, dpb.DPSEIdentifier):
+        assert algorithm.decide(sums, None) == 1
+    else:
+        with pytest.raises(StopIteration, match="1"):
+            algorithm.play(sums, horizon, None)
+    assert sums.pulls[:2] == [each.pulls for each in epochs]
+    assert len(sums.pulls) == (3 if gap < 1.0 else 2), "it ends in the second epoch, or goes on"
+    in_sums = scales[0] * (1 if isinstance(algorithm, dpb.DPRSE) else sums.pulls[0])
+    assert epochs[0].noise_scale == pytest.approx(in_sums)
+
+
+def test_a_law_is_of_one_class_alone():
+    class Mine(dpb.GuessAndDouble):
+        pass
+
+    with pytest.raises(ValueError, match="no epochs that can be integrated"):
+        two_arm_epochs(Mine(dpb.DPSE(1.0)), 1000)
