@@ -436,6 +436,27 @@ def test_bounds_approach_the_rate(epsilon):
         assert np.all(np.diff(ratio) < 0) and 1 < ratio[-1] < 1.25 * (1 + algorithm.eta)
 
 
+@pytest.mark.parametrize("eta", [0.05, 0.5, 1.0, 100.0])
+@pytest.mark.parametrize("forgets", [True, False])
+def test_no_batch_is_left_out_of_a_bound_however_long_the_horizon(eta, forgets):
+    """Numbers of the grid beyond 2⁶⁰ pulls, by logarithms; up to there they are whole."""
+    long, short = (Frame([0.5, 0.4], T, None, 1.0, eta, forgets) for T in (1e300, 2.0**60))
+    n = short.ends.size
+    assert n and np.array_equal(long.ends[:n], short.ends)
+    grid = np.log(long.rewards[n - 1 :])
+    assert np.diff(grid) == pytest.approx(math.log1p(eta), rel=1e-9)
+    assert np.diff(long.ends) == pytest.approx(long.next_sizes[:-1])
+    assert long.ends[-1] <= 1e300 < long.ends[-1] + long.next_sizes[-1]
+    assert long.noises[-1] == (1 if forgets else long.noises.size)
+
+
+def test_a_gap_that_nobody_sees_in_2_60_pulls_costs_more_than_those():
+    """At a gap of 10⁻⁷ and ε = 10⁻⁹ the rate alone is more, from T = 10⁶⁰ on."""
+    means = [0.5, 0.5 - 1e-7]
+    least = dpb.bounds.private_regret_rate(means, 1e-9) * math.log(1e60)
+    assert 2**60 * 1e-7 < least < dpb.bounds.dp_imed_regret(means, 1e60, epsilon=1e-9, eta=1.0)
+
+
 @pytest.mark.statistical
 def test_dp_imed_comes_near_the_lower_bound():
     """Between 10^6 and 10^15 regret grows by about the rate; AdaP-UCB, the control, by more."""

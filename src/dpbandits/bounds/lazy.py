@@ -44,6 +44,9 @@ __all__ = [
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_a that are tried
 _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of √(2 log T/n)
 _ROUNDS = 200
+_LONGEST = 2.0**60  # up to it the grid has whole numbers
+_NOTHING = 746.0  # e to minus this is 0 in floats
+_BLOCK = 1024  # rows at once, of what is wanted for all pairs of batches
 _Eta = Annotated[float, between(0.05, 100.0)]
 
 
@@ -98,12 +101,28 @@ _rates = np.vectorize(calibrated_plus_kernel, otypes=[float])
 _probabilities = np.vectorize(_reaching, otypes=[float])
 
 
+def _batches(most: float, eta: float, forgets: bool) -> tuple[Floats, ...]:
+    """Return sizes, ends, rewards and noises of the batches, the last of which ends beyond."""
+    columns = batch_grid(2 * int(min(most, _LONGEST)), eta, forgets)
+    sizes, ends, rewards, noises = (column.astype(np.float64) for column in columns)
+    if most <= _LONGEST:
+        return sizes, ends, rewards, noises
+    sizes, ends, noises = (column[ends <= _LONGEST] for column in (sizes, ends, noises))
+    last, growth = float(sizes[-1] if forgets else ends[-1]), math.log1p(eta)
+    power = round(math.log(last) / growth)  # of 1 + η, before it is rounded up
+    more = power + np.arange(1.0, 2.0 + math.ceil(math.log(most / last) / growth))
+    grid = np.exp(np.minimum(growth * more, 709.0))  # e⁷⁰⁹ is nearly the largest float
+    if forgets:
+        sizes = np.append(sizes, grid)
+        return sizes, np.append(ends, ends[-1] + np.cumsum(grid)), sizes, np.ones_like(sizes)
+    ends = np.append(ends, grid)
+    return np.diff(ends, prepend=0.0), ends, ends, np.arange(1.0, ends.size + 1)
+
+
 class Frame:
     """The batches of an arm, and what is common to all bounds.
 
-    Batches that end beyond 2⁶⁰ pulls are left out; no run reaches them. For a longer horizon the
-    result is what the first 2⁶⁰ pulls of each arm cost. Where an arm that is not best needs more,
-    as with a gap of 10⁻⁷ and ε = 10⁻⁹, that is less than the bound.
+    Beyond 2⁶⁰ pulls, which no run reaches, the numbers of the grid are not rounded up.
 
     Parameters
     ----------
@@ -146,13 +165,11 @@ class Frame:
         self.epsilon = epsilon
         self.wanted = check_times(horizon, times)
         self.at = np.maximum(np.unique(self.wanted), 1.0)
-        most = int(min(self.at.max(), 2.0**60))
-        sizes, ends, rewards, noises = batch_grid(2 * most, eta, forgets)
         self.log_times = np.log(self.at)[:, None]
-        within = ends[:-1] <= most
+        sizes, ends, rewards, noises = _batches(float(self.at.max()), eta, forgets)
+        within = ends[:-1] <= self.at.max()
         self.ends, self.rewards, self.noises, self.next_sizes = (
-            column[within].astype(np.float64)
-            for column in (ends[:-1], rewards[:-1], noises[:-1], sizes[1:])
+            column[within] for column in (ends[:-1], rewards[:-1], noises[:-1], sizes[1:])
         )
         left = np.maximum(self.at[:, None] - self.ends - self.means.size + 1, 0.0)
         self.room = np.minimum(self.next_sizes, left)
@@ -216,7 +233,7 @@ class Frame:
         return found
 
     def index_regret(
-        self, thresholds: Floats, failure: Callable[[Floats], Floats]
+        self, thresholds: Floats, failure: Callable[[Floats, slice], Floats]
     ) -> float | Floats:
         """Bound the regret of an index that is above μ* where estimates reach the thresholds.
 
@@ -228,14 +245,19 @@ class Frame:
         thresholds : numpy.ndarray of float, shape (times, J)
             What the estimates have to reach, at each time and after each batch.
         failure : callable
-            The function f, of arrays.
+            The function f, of arrays, of which it is told the rows.
 
         Returns
         -------
         float or numpy.ndarray of float
             The bound, in units of reward, of the shape of the times that are wanted.
         """
-        q = failure(np.log(self.ends[:, None] + self.ends + self.means.size - 1)).sum(axis=0)
+        q = np.zeros(self.ends.size)
+        for start in range(0, self.ends.size, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            with np.errstate(over="ignore"):  # near the largest float
+                together = self.ends[rows, None] + self.ends + self.means.size - 1
+            q += failure(np.log(together), rows).sum(axis=0)
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
     def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> float | Floats:
@@ -308,7 +330,7 @@ def lazy_ucb_regret(
     widths = np.sqrt(sampling * frame.log_times / frame.rewards)
     widths += noise * frame.log_times / (frame.epsilon * frame.rewards)
 
-    def failure(log_s: Floats) -> Floats:
+    def failure(log_s: Floats, _: slice) -> Floats:
         return np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
 
     return frame.index_regret(frame.best - widths, failure)
@@ -360,7 +382,7 @@ def adap_klucb_regret(
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
     thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
     private = 1.5 if math.isfinite(frame.epsilon) else 1.0
-    return frame.index_regret(thresholds, lambda log_s: private * np.exp(-alpha * log_s))
+    return frame.index_regret(thresholds, lambda log_s, _: private * np.exp(-alpha * log_s))
 
 
 @checked_arguments
@@ -418,9 +440,9 @@ def dp_klucb_regret(
     rates = _rates(0.0, frame.best, frame.noises / frame.rewards, frame.epsilon)
     most = (frame.rewards * rates)[:, None]  # the evidence of an estimate of 0, by batch
 
-    def failure(log_s: Floats) -> Floats:
+    def failure(log_s: Floats, rows: slice) -> Floats:
         level = log_s + slack * np.log1p(log_s)
-        result: Floats = np.where(level < most, np.exp(-level), 0.0)
+        result: Floats = np.where(level < most[rows], np.exp(-level), 0.0)
         return result
 
     return frame.index_regret(thresholds, failure)
@@ -471,6 +493,8 @@ def _underrated(
     result = np.zeros(rewards.size)
     for i in range(rewards.size):
         n, k = rewards[i], noises[i]
+        if n * calibrated_plus_kernel(y, best, k / n, epsilon) > _NOTHING:
+            continue  # what is added is 0, as no x below is above y
         for j in range(rewards.size):
             level = math.log(rewards[j] / n)
             x = y
@@ -490,6 +514,8 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     """
     result, special = [], scipy.special
     grid = np.linspace(1.0, 0.0, 2001)
+    below = np.minimum(grid, best)
+    rates = special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best)
     for n in rewards.tolist():
         x = np.arange(n + 1) / n if n < grid.size else grid
         z = math.sqrt(n) * (y - x)
@@ -499,9 +525,7 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
             ways = -special.betaln(ones + 1, n - ones + 1) - math.log(n + 1)  # log of n over S
             logs += ways + special.xlogy(ones, best) + special.xlog1py(n - ones, -best)
         else:
-            below = np.minimum(grid, best)
-            tails = -n * (special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best))
-            logs[1:] += tails[:-1]
+            logs[1:] += (-n * rates)[:-1]
         # beyond e⁶⁰⁰ it is more than any number of pulls, and stays finite times a batch
         result.append(math.exp(min(float(special.logsumexp(logs)), 600.0)))
     return np.array(result)
