@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
+from statistical import one_sample_limit
 from test_registry import CONFIGURATIONS, RULES
 
 import dpbandits as dpb
 from dpbandits import bounds, privacy
+from dpbandits._kernels import interpreted
 from dpbandits.auditing import TablePair, audit
 from dpbandits.divergences import calibrated_plus_kernel, d_eps_kernel
+from dpbandits.fast import passing
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.estimates import TruncatedMean, error_lower_bound, hard_law
 from dpbandits.heavy.robust_means import CENTRAL_FAILURE, LOCAL_FAILURE, fitted_mean
@@ -33,6 +36,8 @@ from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import truncated_sum
 from dpbandits.schedules import noise_bracket, noise_width
 from dpbandits.schedules.batches import next_release
+from dpbandits.stopping import halting_law
+from dpbandits.stopping.halting import boundary_kernel
 from dpbandits.stopping.halting_laws import (
     crossing_loss,
     looks_at,
@@ -161,6 +166,37 @@ def test_a_loop_misses_no_look(kind):
             rule = kind(alpha, beta) if kind is dpb.NAS else kind(math.inf, alpha, beta)
             found = dpb.estimate(rule, dpb.laws.two_point(1.0), n_runs=1)
             assert found.samples.tolist() == [rule.noiseless_time(1.0)]
+
+
+@pytest.mark.parametrize("quiet", [0, 400, 5000, 40_000])
+def test_a_loop_in_bulk_misses_no_look_of_a_given_stream(quiet, monkeypatch):
+    """Sums near 0 for long, then samples of 1: it ends where |S_n| first meets the boundary."""
+    stream = np.append(np.resize([1.0, -1.0], quiet), np.ones(40_000))
+    halting, taken = dpb.NAS(0.9, 0.5).halting, [0]
+
+    def given(rng, law, size):
+        taken[0] += size
+        return float(stream[taken[0] - size : taken[0]].sum())
+
+    monkeypatch.setattr(passing, "sum_of_draws", given)
+    n, _, halted = interpreted(passing._draw_every)(np.random.default_rng(0), halting, None, 10**5)
+    sums = np.abs(np.cumsum(stream))
+    boundary = [boundary_kernel(halting, float(i), float(i)) for i in range(1, n + 50)]
+    assert halted and n == 1 + np.flatnonzero(sums[: n + 49] >= boundary)[0] > quiet
+
+
+@pytest.mark.statistical
+def test_a_noisy_loop_in_bulk_misses_no_look():
+    """On samples of 1 the time has its exact law, and not that of nine looks of ten."""
+    rule, runs = dpb.DPNAS(5.0, 0.9, 0.3), 30_000
+    length = 4 * rule.noiseless_time(1.0)
+    found = np.sort(dpb.estimate(rule, dpb.laws.two_point(1.0), n_runs=runs).samples)
+    seen = np.searchsorted(found, looks_at(rule, length), side="right") / runs
+    halt = np.exp(halting_law(rule, np.ones(length)).log_halt)
+    before = 1 - np.cumsum(halt) + halt
+    fewer = 1 - np.cumprod(1 - 0.9 * halt / np.maximum(before, halt))
+    assert np.abs(np.cumsum(halt) - seen).max() <= one_sample_limit(runs)
+    assert np.abs(fewer - seen).max() > one_sample_limit(runs), "control"
 
 
 def test_the_bracket_of_a_composition_allows_for_its_errors():

@@ -459,6 +459,24 @@ def test_the_input_for_an_interval_gives_it(interval):
     assert interval & (interval - 1) or epsilon == 1 / interval, "a power of two has its inverse"
 
 
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 50.0])
+def test_what_is_calibrated_keeps_its_target_and_hardly_more(epsilon):
+    """By the least interval, with the noise of the paper; or by noise, at the paper's interval."""
+    target = {"epsilon": epsilon, "delta": 1e-4, "horizon": 300}
+    algorithm = dpb.DPUCBInt.calibrated(**target, by="interval")
+    f = algorithm.interval
+    assert algorithm.noise == 1.0 and algorithm.guarantee_at(300).epsilon <= epsilon
+    assert (f == 1) == (epsilon == 50.0)
+    if f > 1:
+        shorter = dpb.DPUCBInt(input_of(f - 1), delta=1e-4)
+        assert shorter.guarantee_at(300).epsilon > epsilon
+    algorithm = dpb.DPUCBInt.calibrated(**target)
+    x = dpb.DPUCBInt.target_input(epsilon, 1e-4)
+    assert algorithm.interval == min(math.ceil(1 / x), 300)
+    assert 0.999 * epsilon < algorithm.guarantee_at(300).epsilon <= epsilon
+    assert dpb.DPUCBInt.calibrated(epsilon, 1e-4, 1).guarantee_at(1).epsilon <= epsilon
+
+
 def test_of_the_literal_reading_nothing_better_than_the_worst_regret_is_proved():
     """`thm-35-false`: it may never return to the best arm; the others have logarithmic bounds."""
     instance, horizon = dpb.instances.bernoulli([0.9, 0.5, 0.2]), 10**9
