@@ -23,6 +23,7 @@ from dpbandits.heavy.schedules import (
     tree_index,
 )
 from dpbandits.mechanisms import AdaptiveTree, laplace_total
+from dpbandits.regret.heavy import Moment
 from dpbandits.regret.simulation import instance_description
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw, draw_heavy
@@ -476,6 +477,16 @@ def test_width_of_dprucb(horizon, epsilon, u, v):
             noise = plan.tree.error_width(n, log_term) / n
             assert bias + spread + noise <= plan.width * n ** (-v / (1 + v)) * (1 + 1e-9)
         assert plan.failure == pytest.approx(2 * math.exp(-log_term))
+
+
+def test_with_the_moment_that_is_promised_rewards_up_to_one_count_at_once():
+    """Of `DPRUCB` the first bound up to 64 pulls is that reward; a moment grows as its square."""
+    for algorithm in (dpb.DPRUCB(2.0), dpb.DPRUCB(200.0, "reconstructed")):
+        for reward in (0.5, 3.0):
+            told = Moment(1.0, algorithm._moment_for(reward))
+            assert algorithm.plan(told, 64).tree.bound(1) == pytest.approx(reward)
+    robust = dpb.RobustUCB()
+    assert robust._moment_for(3.0) == pytest.approx(9 * robust._moment_for(1.0))
 
 
 def test_dprucb_without_noise_is_a_truncated_mean():

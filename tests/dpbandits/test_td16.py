@@ -459,6 +459,40 @@ def test_the_input_for_an_interval_gives_it(interval):
     assert interval & (interval - 1) or epsilon == 1 / interval, "a power of two has its inverse"
 
 
+class Constant:
+    """Rewards of 0 from one arm and of 1 from the others; also a generator of ½."""
+
+    n_arms, means = 3, (0.0, 1.0, 1.0)
+
+    def __init__(self, horizon):
+        self.horizon, self.played = horizon, []
+
+    def random(self):
+        return 0.5
+
+    def total(self, arm, size):
+        assert size == 1
+        self.played.append(int(arm))
+        return self.means[arm]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_plain_program_of_dp_ucb_int_is_the_pseudo_code(reading, monkeypatch):
+    """With the same noise: pull by pull the same arms; control: four times the noise."""
+    algorithm, horizon = dpb.DPUCBInt(0.2, reading), 2000
+
+    def noise(factor=1.0):
+        rng = np.random.default_rng(8)
+        return lambda scale: factor * laplace(rng, scale)
+
+    drawn, rewards = noise(), Constant(horizon)
+    monkeypatch.setattr("dpbandits.regret.dp_ucb_int._laplace", lambda rng, scale: drawn(scale))
+    algorithm.play(rewards, horizon, None)
+    plain = algorithm_3(algorithm, rewards.means, horizon, rewards, noise())
+    assert rewards.played == plain and len(set(plain[15:])) > 1
+    assert plain != algorithm_3(algorithm, rewards.means, horizon, rewards, noise(4.0))
+
+
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 50.0])
 def test_what_is_calibrated_keeps_its_target_and_hardly_more(epsilon):
     """By the least interval, with the noise of the paper; or by noise, at the paper's interval."""
