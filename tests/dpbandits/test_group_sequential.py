@@ -240,6 +240,25 @@ def test_sizes_have_level_and_power_and_one_fewer_has_not(epsilon, boundary, mea
     assert allowed.operating(TREATMENT, CONTROL).power < 0.9
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "treatment", "control", "alpha"),
+    [(1.0, 0.9, 0.5, 0.025), (1.0, 0.7, 0.4, 0.05), (3.0, 0.9, 0.5, 0.05), (0.5, 0.6, 0.2, 0.05)],
+)
+def test_one_patient_fewer_of_a_single_look_has_not_the_power(epsilon, treatment, control, alpha):
+    """Where power rises and falls with the patients, a search that stops early, or late, shows."""
+    shares = control, (treatment + control) / 2, treatment
+    options = {"epsilon": epsilon, "alpha": alpha, "looks": 1, "shares": shares}
+    design = dpb.plan_group_sequential(treatment, control, power=0.9, **options).design
+    powers = []
+    for m in (design.per_look, design.per_look - 1):
+        tried = (
+            dataclasses.replace(design, per_look=m, critical=1 + d / 1000) for d in range(3000)
+        )
+        allowed = next(each for each in tried if max(map(each.error, shares)) <= alpha)
+        powers.append(allowed.operating(treatment, control).power)
+    assert powers[0] >= 0.9 > powers[1]
+
+
 def test_the_usual_shares_are_equally_spaced_in_the_logarithm_of_the_odds():
     shares = np.array(usual_shares(0.9, 0.3))
     odds = shares / (1 - shares)

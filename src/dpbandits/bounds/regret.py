@@ -81,6 +81,8 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
     array = np.atleast_1d(check_values(name, values, 0.0, high))
     if array.ndim > 1:
         raise ValueError(f"{name}={values!r} is not a list; allowed: a list of numbers")
+    if array.size == 0:
+        raise ValueError(f"{name}={values!r} is empty; allowed: a number for each arm")
     return array
 
 
