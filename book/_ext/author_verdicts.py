@@ -62,16 +62,28 @@ def count(number: int, of: str) -> str:
     return f"{number} {of if number != 1 else of.replace('sentences', 'sentence')}"
 
 
-def tally(sizes: Mapping[str, int], disputed: int) -> str:
+def tally(sizes: Mapping[str, int]) -> str:
     """Say how many sentences have each verdict, those that no sentence has left out."""
     parts = [
-        (sizes.get("holds", 0), "confirmed as printed"),
+        (sizes.get("holds", 0), "confirmed as stated"),
         (sizes.get("holds with a condition", 0), "confirmed with a condition"),
-        (disputed, "disputed"),
+        (sizes.get("does not hold", 0), "disputed"),
+        (sizes.get("not reproduced", 0), "not reproduced"),
         (sizes.get("cannot be told from the text", 0), "left open by the text"),
     ]
-    told = [f"{size} {'is' if size == 1 else 'are'} {what}" for size, what in parts if size]
+    told = [f"{size} {verb(size)} {what}" for size, what in parts if size]
     return ", ".join([*told[:-2], " and ".join(told[-2:])])
+
+
+def reviewers(claims: Iterable[Record]) -> str:
+    """Say how many of the sentences are not the authors' own, but of a review that is public."""
+    others = sum(claim["place"].startswith(("review ", "reviews ")) for claim in claims)
+    return f"Of them {count(others, 'sentences')} {verb(others)} of reviewers. " if others else ""
+
+
+def verb(number: int) -> str:
+    """Return the verb that goes with a number."""
+    return "is" if number == 1 else "are"
 
 
 def write(claims: list[Record], needing: Iterable[str]) -> list[str]:
@@ -83,7 +95,8 @@ def write(claims: list[Record], needing: Iterable[str]) -> list[str]:
     against = [claim for kind in DISPUTED for claim in kinds.get(kind, ())]
     judged = sum(size for kind, size in sizes.items() if kind != RECONSTRUCTED)
     told = [
-        f"We judge {count(judged, 'sentences')}: {tally(sizes, len(against))}. "
+        f"We judge {count(judged, 'sentences')}: {tally(sizes)}. "
+        + reviewers(claims)
         + (
             f"In {count(sizes[RECONSTRUCTED], 'sentences')} our copy lacks the formula."
             if RECONSTRUCTED in sizes

@@ -15,6 +15,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from claims_ledger import STANDINGS
+
 from companion.formulas import plain_math
 from dpbandits._files import renew
 
@@ -63,6 +65,8 @@ LONGEST = 6000
 RETIRED = re.compile(r">([\w.-]+): now <a [^>]*href=\"#(claim-[^\"]+)\"")
 """An id that is no longer used, and the place of the claim that took its place."""
 SAID = re.compile(r"Said in (.+?)\. (?:Judged in|$)")
+JUDGED = re.compile(rf"\S (\S+) (.+) ({'|'.join(STANDINGS)})")
+"""The title of a claim's fold: a sign, the id, what is said, and the verdict."""
 SPACES = re.compile(r"\s+")
 
 
@@ -103,8 +107,11 @@ class Found:
         if self.kind == "figure":  # the sentence that opens a caption is its title
             title, _, rest = title.partition(". ")
             words = f"{rest} {words}".strip()
+        name = ""
+        if self.kind == "claim" and (judged := JUDGED.fullmatch(title)):
+            name, title = judged[1], f"{judged[2]} ({judged[3]})"
         said = SAID.search(words) if self.kind == "claim" else None
-        names = " ".join(filter(None, [number, self.place, said and said[1]]))
+        names = " ".join(filter(None, [number, self.place, name, said and said[1]]))
         return {
             "k": self.kind,
             "a": self.place,

@@ -308,7 +308,7 @@ class ClaimsLedger(ClaimsDirective):
             known[number] = places(root, number)
         lines = []
         for paper, group in by_paper(claims):
-            lines += ["", f"### Claims of {{cite:t}}`{paper}`", ""]
+            lines += ["", f"### Claims of {paper.upper()}", "", f"{{cite:t}}`{paper}`.", ""]
             apart = False
             for claim in sorted(group, key=lambda claim: bool(claim["reconstructed"])):
                 if claim["reconstructed"] and not apart:

@@ -36,8 +36,11 @@ FORM = """
 <label for="x-epsilon" class="wide">Privacy budget ε = <output id="x-epsilon-now"
  for="x-epsilon"></output> <input type="range" id="x-epsilon" min="0" step="1"></label>
 </form>
+"""
+SAID = """
 <p class="explorer-said" id="x-said" role="status" aria-live="polite"></p>
 """
+"""What all figures show, in sentences; it stands below the first of them."""
 
 CONTROLS = {
     "regret": """
@@ -47,7 +50,8 @@ CONTROLS = {
 <option value="budget">ε</option></select></label>
 <fieldset id="x-regret-budgets"><legend>Budgets simulated</legend></fieldset>
 <fieldset id="x-regret-names"><legend>Algorithms</legend></fieldset>
-</form>""",
+</form>
+<p id="x-regret-none" hidden>Regret was not simulated on this instance; it was on others.</p>""",
     "found": """
 <form class="explorer-own" aria-label="Identification: what to show" hidden>
 <label for="x-delta">Probability of error δ <select id="x-delta"></select></label>
@@ -124,6 +128,8 @@ class ExplorerFigure(SphinxDirective):
         self.state.document.note_explicit_target(figure, figure)
         table = TABLE.format(part=part, title=escape(self.options["title"]))
         before = [nodes.raw("", CONTROLS[part], format="html")] if CONTROLS[part] else []
+        if part == "found":
+            table = SAID + table
         return [*before, figure, nodes.raw("", table, format="html")]
 
 

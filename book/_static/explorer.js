@@ -375,6 +375,7 @@
     const here = entry(), now = group();
     at("x-regret-plot").closest("figure").hidden = !now;
     at("x-regret-table").closest("details").hidden = !now;
+    at("x-regret-none").hidden = Boolean(now);
     if (!now) return "";
     const known = simulated(now.lines), e = nearest(known, epsilon());
     const index = data.epsilons.indexOf(e);
@@ -491,15 +492,17 @@
       return { line, near, i };
     });
     // What a private algorithm takes, and how many per cent more than its twin that has no privacy.
-    const takes = ({ line, near, i }) => {
+    const takes = ({ line, near, i }, first) => {
       const twin = means.find(one => one.near === null && one.line.name.startsWith(`${line.name}, `));
       const more = twin && near !== null ? line.mean[i] / twin.line.mean[twin.i] - 1 : null;
-      return `${line.name} ${three(line.mean[i])}${near === null ? "" : ` at ε = ${budget(near)}`}`
-        + (more === null ? "" : `, ${more < 0 ? "−" : "+"}${Math.abs(100 * more).toFixed(0)} %`);
+      return line.name + (first ? "" : " takes") + ` ${three(line.mean[i])}`
+        + (first ? "" : ` ${unit} on average`) + (near === null ? "" : ` at ε = ${budget(near)}`)
+        + (more === null ? "" : `, ${Math.abs(100 * more).toFixed(0)} % ${more < 0 ? "fewer" : "more"} `
+          + `than ${WITHOUT}`);
     };
-    const text = `To name the best arm, wrongly with probability at most ${state.d}, takes on average `
-      + (means.length ? `${means.map(takes).join("; ")} ${unit}. No algorithm that `
-        + "is right on every instance takes fewer than " : "at least ")
+    const text = `To name the best arm, wrongly with probability at most ${state.d}, `
+      + (means.length ? `${means.map(takes).join("; ")}. No algorithm that is right on every `
+        + "instance takes fewer than " : "it takes on average at least ")
       + `${three(here.time[state.e] * factor)} ${unit} at ε = ${budget(e)}, and `
       + `${three(here.free * factor)} ${WITHOUT}.`
       + (means.length ? "" : now ? " No algorithm is chosen." : " Nothing was simulated for this δ.");
@@ -520,8 +523,9 @@
 
   function time() {
     const here = entry(), e = epsilon(), now = here.time[state.e];
+    const ratio = three(now / here.free);
     const text = `The characteristic time at ε = ${budget(e)} is ${three(now)}, `
-      + `${three(now / here.free)} times as long as ${WITHOUT}.`;
+      + (ratio === three(1) ? `no longer than ${WITHOUT}.` : `${ratio} times as long as ${WITHOUT}.`);
     const plain = (dash, name) => ({ name, bound: true, look: { colour: "text", dash, marker: "" } });
     const low = here.free / 2;
     plot("x-time-plot", { across: "privacy budget ε", along: "characteristic time", here: e,

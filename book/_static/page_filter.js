@@ -25,7 +25,7 @@
     const all = items.filter(item => item.matches(counted));
     const shown = all.filter(item => !item.hidden).length;
     said.textContent = shown ? `${shown} of ${all.length} ${noun} shown.`
-      : `None of ${all.length} ${noun} is so.`;
+      : `None of ${all.length} ${noun} matches.`;
   }
 
   function read() {

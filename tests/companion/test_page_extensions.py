@@ -260,7 +260,8 @@ PAGE = """<html><nav><section id="menu"><h1>Menu</h1></section></nav>
 \\(\\frac{1}{\\varepsilon}\\)</span>.</p></section></div>
 <figure id="fig-x"><figcaption><p><span class="caption-number">Fig. 3.1 </span>
 <span class="caption-text">It falls. And more.</span></p></figcaption></figure>
-<details class="sd-dropdown proof-fold claim" id="claim-ss19-a"><summary>ss19-a holds</summary>
+<details class="sd-dropdown proof-fold claim" id="claim-ss19-a"><summary>✓ ss19-a It
+holds with β. holds with a condition</summary>
 <p>Verdict. Said in SS19, Theorem 4.3. Judged in chapter 3.</p></details>
 <dl class="py class"><dt class="sig" id="dpb.DPSE">class DPSE(epsilon)</dt><dd><p>Elimination.</p>
 <dl class="py attribute"><dt class="sig" id="dpb.DPSE.label">label</dt><dd><p>Name.</p></dd></dl>
@@ -277,7 +278,9 @@ def test_what_a_search_finds_on_a_page(extension):
     assert (theorem["t"], theorem["n"]) == ("Theorem 4.3 of the paper", "Theorem 3.1 thm-x")
     assert theorem["x"] == "At most 1/ε."
     assert (found["fig-x"]["t"], found["fig-x"]["x"]) == ("It falls", "And more.")
-    assert found["claim-ss19-a"]["n"] == "claim-ss19-a SS19, Theorem 4.3"
+    claim = found["claim-ss19-a"]
+    assert claim["t"] == "It holds with β. (holds with a condition)"
+    assert claim["n"] == "claim-ss19-a ss19-a SS19, Theorem 4.3"
     assert found["dpb.DPSE"]["x"].startswith("Elimination.")
 
 
