@@ -270,7 +270,7 @@ def check_addresses(x: Explorer, base: str) -> None:
     x.expect("what the address keeps", again.said(), said)
     first = Explorer(x.page, base).said()
     x.expect(
-        "what a pull of the trial is", re.findall(r"\d (\w+)\. No algorithm", first), ["patients"]
+        "what a pull of the trial is", re.findall(r"(\w+) on average", first)[:1], ["patients"]
     )
     odd = "#instance=none&k=-3&e=-1&t=&view=sky&d=2"
     x.expect("an address that makes no sense", Explorer(x.page, base, odd).said(), first)
