@@ -21,7 +21,7 @@ from page_filter import load_script, make_form
 from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
 
 from companion.claims import ledger
-from companion.formulas import FORMULA, in_words
+from companion.formulas import FORMULA, as_text
 
 PAGE = "book/claims"
 LIST = "all-claims"
@@ -237,9 +237,9 @@ def places_of(path: Path) -> dict[str, str]:
             found[figure] = f"figure {figure}"
         if cell["cell_type"] == "markdown":
             for name, title in HEADING.findall(text):
-                found[name or nodes.make_id(title)] = in_words(title)
+                found[name or nodes.make_id(title)] = as_text(title)
             for kind, title, name in PROOF.findall(text):
-                found[name] = f"{kind}: {in_words(title)}" if title else kind
+                found[name] = f"{kind}: {as_text(title)}" if title else kind
     return found
 
 

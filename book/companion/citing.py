@@ -169,7 +169,7 @@ def cite(what: str = "") -> str:
         f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "
         "a figure of `companion figure --list`; a claim of `companion claims`; "
         "a number such as 01:NAME, which its page shows"
-        + (f"; near: {', '.join(near)}" if near else "")
+        + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
     )
 
 

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from tqdm import tqdm
 
 from companion import chapters
-from companion.formulas import in_words
+from companion.formulas import as_text
 from dpbandits import __version__
 from dpbandits._validation import check_choice
 from dpbandits.cli._console import Jobs, Json, Settings, carry_out, make_app, read_settings, show
@@ -249,7 +249,7 @@ def claims(
         ours = "reconstructed; our formula: " if record["reconstructed"] else ""
         lines.append(f"{record['id']}: {ours}{record['verdict']}")
         lines.append(
-            f"    {record['paper'].upper()}, {record['place']}: {in_words(record['statement'])}"
+            f"    {record['paper'].upper()}, {record['place']}: {as_text(record['statement'])}"
         )
     return show(json, [*lines, f"{len(chosen)} of {len(records)} claims"], {"claims": chosen})
 
@@ -281,7 +281,7 @@ def _check(names: Sequence[str], json: bool) -> int:
         differences = book.differences([claim])
         lines += [
             f"{claim.id}: {claim.verdict}",
-            f"    {claim.paper.upper()}, {claim.place}: {in_words(claim.statement)}",
+            f"    {claim.paper.upper()}, {claim.place}: {as_text(claim.statement)}",
             f"    {claim.finding.reason}",
             *(f"    - {what}: {value}" for what, value in claim.evidence.items()),
             "    differs: " + "; ".join(differences) if differences else "    as written",

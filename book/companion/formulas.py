@@ -204,7 +204,7 @@ def plain_math(latex: str) -> str:
     return re.sub(r" ([.])(?!\d)", r"\1", text)
 
 
-def in_words(sentence: str) -> str:
+def as_text(sentence: str) -> str:
     r"""Write a sentence with its formulas, which stand between dollar signs, as text.
 
     Parameters
@@ -219,7 +219,7 @@ def in_words(sentence: str) -> str:
 
     Examples
     --------
-    >>> in_words(r"It is at most $\sqrt{T}/\varepsilon$, for $K = 2$.")
+    >>> as_text(r"It is at most $\sqrt{T}/\varepsilon$, for $K = 2$.")
     'It is at most √T/ε, for K = 2.'
     """
     return FORMULA.sub(lambda match: plain_math(match[1]), sentence)

@@ -193,7 +193,7 @@ def test_the_command(capsys):
     line = capsys.readouterr().err
     assert "what='ss19-thm-4.11'" in line
     assert "ss19, td16, twzw22, ja25" in line
-    assert "ss19-thm-4.1" in line.partition("near:")[2]
+    assert "ss19-thm-4.1" in line.partition("did you mean")[2]
 
 
 def test_papers_are_named_as_in_text():

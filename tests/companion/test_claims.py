@@ -21,7 +21,7 @@ from companion.claims import (
     twzw22_central,
     twzw22_rates,
 )
-from companion.formulas import in_words
+from companion.formulas import as_text
 from companion.publishing import Page
 from dpbandits import bounds
 from dpbandits.heavy import robust_means
@@ -37,7 +37,7 @@ NUMBERS = ("01", "02", "03", "04", "05")
 def test_a_claim_is_complete(claim):
     assert claim.verdict in claims.VERDICTS
     assert claim.statement.endswith(".") and claim.finding.reason.endswith(".")
-    assert not re.search(r"[\\$]", in_words(claim.statement)), "a terminal shows no LaTeX"
+    assert not re.search(r"[\\$]", as_text(claim.statement)), "a terminal shows no LaTeX"
     assert claim.place and claim.paper
     assert claim.evidence, "no row without evidence"
     for value in claim.evidence.values():
@@ -120,7 +120,7 @@ def test_a_chapter_judges_its_runs_and_keeps_the_other_verdicts(published):
 def test_what_is_ours_in_a_statement_is_marked():
     """Formulas are lost in our copy: a statement with one in it must say that it is ours."""
     for claim in claims.ledger(chapter="04"):
-        formula = any(sign in in_words(claim.statement) for sign in "·^Δ√Σ")
+        formula = any(sign in as_text(claim.statement) for sign in "·^Δ√Σ")
         assert not formula or claim.statement.startswith("(reconstructed) ")
 
 

@@ -98,7 +98,7 @@ def printed(capsys, words, status=0):
         ("run DPSE --epsilon 1j", ["epsilon=1j is not a number"]),
         ("run DPSE --epsilon True", ["epsilon=True is not a number"]),
         ("run UCB --runs 1e15", ["n_runs=1000000000000000 would take", "bytes of memory"]),
-        ("run DPSE", ["epsilon", "--set epsilon=VALUE"]),
+        ("run DPSE", ["epsilon is missing; allowed: --epsilon VALUE for DPSE"]),
         ("run DPSE --set epsilon", ["'epsilon'", "NAME=VALUE"]),
         ("run DPSE --set epsilon=0", ["epsilon=0", "positive"]),
         ("run DPSE --set eps=1", ["eps=1 is not an argument of DPSE", "epsilon, beta"]),

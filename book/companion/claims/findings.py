@@ -94,7 +94,7 @@ class Claim:
         Stable name, by which a verdict can be cited; it begins with the paper's key.
     place, statement : str
         Where the paper says it, and what it says, in our words; formulas stand in LaTeX between
-        dollar signs (`companion.formulas.in_words` writes them as text).
+        dollar signs (`companion.formulas.as_text` writes them as text).
     check : callable
         Computes the `Finding`, when it is first asked for.
     at : str

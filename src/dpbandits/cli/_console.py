@@ -204,7 +204,8 @@ def find(what: str, known: Mapping[str, Any], name: str) -> Any:
         return getattr(module, attribute)
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ValueError(
-            f"{what}={name} is not there ({error}); allowed: FILE.py:NAME or MODULE:NAME"
+            f"{what}={name} is not there ({getattr(error, 'strerror', None) or error}); "
+            "allowed: FILE.py:NAME or MODULE:NAME"
         ) from None
 
 
@@ -268,8 +269,8 @@ def _configured(kind: Any, values: Mapping[str, Any]) -> Any:
         name, wanted = field.name, str(getattr(field.type, "__name__", field.type))
         if name not in given:
             if field.default is field.default_factory is dataclasses.MISSING:
-                allowed = f"--set {name}=VALUE for {kind.__name__}"
-                raise ValueError(f"{name} is missing; allowed: {allowed}")
+                option = "--epsilon VALUE" if name == "epsilon" else f"--set {name}=VALUE"
+                raise ValueError(f"{name} is missing; allowed: {option} for {kind.__name__}")
         elif wanted in ("int", "float") and not kind.__module__.startswith("dpbandits."):
             value = given[name]
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
