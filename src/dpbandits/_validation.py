@@ -298,11 +298,10 @@ def check_seed(name: str, value: Any) -> list[int]:
     ([5], [5, 1])
     """
     several = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
-    if isinstance(value, np.ndarray):
-        several = value.ndim > 0
+    several = several or isinstance(value, np.ndarray)
     try:
         entropy = [check_integer(name, part, 0) for part in (value if several else [value])]
-    except ValueError:
+    except (ValueError, TypeError):  # an array without an axis has no parts
         entropy = []
     if not entropy:
         allowed = "a whole number of at least 0, or several"

@@ -158,7 +158,7 @@ PUBLIC = [
     ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: simulate(n_runs=x)),
     ("n_runs", [1], lambda x: simulate(n_runs=x).mean_interval()),
     ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: simulate(n_jobs=x)),
-    ("seed", [None, -1, 0.5, "1", True, [], [1, "a"], [1, -1], math.nan],
+    ("seed", [None, -1, 0.5, "1", b"1", True, [], [1, "a"], [1, -1], math.nan, np.array(1)],
      lambda x: simulate(seed=x)),
     ("checkpoints",
      [[], [100, 100], [0, 100], [-1, 100], [10, 5, 100], [10, 50], [10, 200], "x", ["a", 100],
