@@ -31,7 +31,7 @@ FOLDED = {
     "holds with a condition": "What holds with a condition that the text does not state",
     "cannot be told from the text": "What cannot be told from the text",
     RECONSTRUCTED: "What we reconstructed, as our copy lacks the formula",
-    "holds": "What is confirmed as printed",
+    "holds": "What is confirmed as stated",
 }
 
 
@@ -78,7 +78,7 @@ def tally(sizes: Mapping[str, int]) -> str:
 def reviewers(claims: Iterable[Record]) -> str:
     """Say how many of the sentences are not the authors' own, but of a review that is public."""
     others = sum(claim["place"].startswith(("review ", "reviews ")) for claim in claims)
-    return f"Of them {count(others, 'sentences')} {verb(others)} of reviewers. " if others else ""
+    return f"{others} of them {verb(others)} by reviewers. " if others else ""
 
 
 def verb(number: int) -> str:
