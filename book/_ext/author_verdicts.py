@@ -77,7 +77,8 @@ def tally(sizes: Mapping[str, int]) -> str:
 
 def reviewers(claims: Iterable[Record]) -> str:
     """Say how many of the sentences are not the authors' own, but of a review that is public."""
-    others = sum(claim["place"].startswith(("review ", "reviews ")) for claim in claims)
+    judged = (claim for claim in claims if standing(claim) != RECONSTRUCTED)
+    others = sum(claim["place"].startswith(("review ", "reviews ")) for claim in judged)
     return f"{others} of them {verb(others)} by reviewers. " if others else ""
 
 

@@ -492,11 +492,11 @@
       return { line, near, i };
     });
     // What a private algorithm takes, and how many per cent more than its twin that has no privacy.
-    const takes = ({ line, near, i }, first) => {
+    const takes = ({ line, near, i }, place) => {
       const twin = means.find(one => one.near === null && one.line.name.startsWith(`${line.name}, `));
       const more = twin && near !== null ? line.mean[i] / twin.line.mean[twin.i] - 1 : null;
-      return line.name + (first ? "" : " takes") + ` ${three(line.mean[i])}`
-        + (first ? "" : ` ${unit} on average`) + (near === null ? "" : ` at ε = ${budget(near)}`)
+      return line.name + (place ? "" : " takes") + ` ${three(line.mean[i])}`
+        + (place ? "" : ` ${unit} on average`) + (near === null ? "" : ` at ε = ${budget(near)}`)
         + (more === null ? "" : `, ${Math.abs(100 * more).toFixed(0)} % ${more < 0 ? "fewer" : "more"} `
           + `than ${WITHOUT}`);
     };

@@ -91,3 +91,15 @@ def test_it_can_be_read_on_a_phone():
     assert max(len(line) for block in fenced for line in block.splitlines()) <= 72
     rows = [line for line in README.splitlines() if line.startswith("|")]
     assert max(row.count("|") for row in rows) == 3
+
+
+def test_the_numbers_below_the_picture_are_those_of_the_first_screen():
+    """They are typed, as a file of text holds nothing that is looked up."""
+    found = headlines(ROOT)
+    said = (
+        f"{found['more']} more patients (± {found['more-half']} points)",
+        f"{found['tenth']} as many",
+    )
+    text = " ".join(README.split("##")[0].split())
+    for each in said:
+        assert " ".join(each.split()) in text
