@@ -30,6 +30,7 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
+from dpbandits import _store
 from dpbandits._validation import check_integer, check_jobs, check_seed, shown
 
 __all__ = [
@@ -260,7 +261,17 @@ def run_cases(
             described[key] = replicated(case, check_integer("n_runs", runs, 1, MOST_RUNS))
     needed = sum(case.n_runs * (2 * case.kept + _SEED_BYTES) for case in described.values())
     check_memory(sum(case.n_runs for case in described.values()), needed)
-    found = _played(described, seed, n_jobs)
+    stored = _store.keys_of(
+        {
+            key: (case.play, case.configuration, seed, case.n_runs, case.takes_seed)
+            for key, case in described.items()
+        }
+    )
+    found = {key: _store.read(name) for key, name in stored.items()}
+    missing = {key: case for key, case in described.items() if found[key] is None}
+    for key, outcomes in _played(missing, seed, n_jobs).items():
+        _store.write(stored[key], outcomes)
+        found[key] = outcomes
     return {key: described[key].gather(found.pop(key)) for key in cases}
 
 
@@ -382,6 +393,8 @@ def _played(
     """Play the replicates of all cases, in chunks spread over the workers."""
     total = sum(case.n_runs for case in cases.values())
     found: dict[Key, list[Any]] = {key: [] for key in cases}
+    if not cases:
+        return found
     start = time.perf_counter()
     with (
         tqdm(total=total, unit="run", disable=None, leave=False, smoothing=0.05) as progress,
