@@ -15,7 +15,7 @@ HTML := _build/html
 UV := .tools/bin/uv
 BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
-PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help

@@ -12,27 +12,33 @@ from __future__ import annotations
 import base64
 import importlib
 import io
+import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
+from tqdm import tqdm
 
-from dpbandits._files import write_atomically
+import dpbandits
+from companion.keeping import FRESH, Execution, is_fresh, usual_seconds
+from dpbandits._files import renew, write_atomically
 from dpbandits._validation import check_choice
 from dpbandits.cli._console import read_literal
 
 __all__ = [
     "PRESETS",
     "ChapterError",
+    "Executed",
     "Preset",
     "build",
     "check_parameters",
@@ -47,8 +53,6 @@ __all__ = [
     "stage",
 ]
 
-LONGEST = ("05", "03", "06", "07", "04")
-"""Chapters that take longest: they begin first, so that no processor waits for one at the end."""
 Preset = Literal["smoke", "quick", "paper"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 LEVELS = 2
@@ -149,8 +153,13 @@ def keep_pictures(notebook: Any, before: Any) -> None:
                 new["data"]["image/png"] = pictures[1]
 
 
-def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) -> Path:
+def execute(
+    chapter: Path | str, parameters: Mapping[str, Any] | None = None, *, fresh: bool = False
+) -> Path:
     """Execute one chapter, in place, or in ``_build/stage/`` with any parameter; return its path.
+
+    At its own parameters, a chapter whose code and outputs are those of its last execution on this
+    machine is not executed again.
 
     Parameters
     ----------
@@ -158,6 +167,9 @@ def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) ->
         The notebook, or a name that `find` understands.
     parameters : mapping of str to object, optional
         Values that replace those of the cell with the tag ``parameters``.
+    fresh : bool
+        Whether everything is computed, whatever the same code has computed before; it is also if
+        the environment has `companion.keeping.FRESH`.
 
     Raises
     ------
@@ -168,7 +180,12 @@ def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) ->
         it came is kept in ``_build/execute/``.
     """
     source = (chapter if isinstance(chapter, Path) else find(chapter)).resolve()
-    values = dict(parameters or {})
+    return _executed(source, parameters or {}, fresh)[0]
+
+
+def _executed(source: Path, parameters: Mapping[str, Any], fresh: bool) -> tuple[Path, bool]:
+    """Execute a chapter, or keep it; return the result, and whether it was kept."""
+    values = dict(parameters)
     check_parameters(source, values)
     root = source.parent.parent
     if values and not (root / "_build" / "stage" / "book").is_dir():
@@ -177,8 +194,16 @@ def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) ->
     work = root / "_build" / "execute" / source.name
     work.parent.mkdir(parents=True, exist_ok=True)
     papermill, nbformat = _need("papermill"), _need("nbformat")
+    kept = Execution(source)
+    if not (values or fresh or is_fresh()):
+        before = nbformat.read(source, as_version=4)
+        if kept.is_of(before):
+            clean(before)
+            renew(source, _written(before))
+            return source, True
+    start = time.perf_counter()
     try:
-        with _plain_environment():
+        with _plain_environment(fresh), _told_each_minute(source, work):
             notebook = papermill.execute_notebook(
                 source,
                 work,
@@ -201,9 +226,46 @@ def execute(chapter: Path | str, parameters: Mapping[str, Any] | None = None) ->
                 cell["id"] = f"injected-{number}"
     elif output.is_file():
         keep_pictures(notebook, nbformat.read(output, as_version=4))
-    write_atomically(output, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_atomically(output, _written(notebook))
+    if not values:
+        kept.remember(notebook, time.perf_counter() - start)
     work.unlink(missing_ok=True)
-    return output
+    return output, False
+
+
+def _written(notebook: Any) -> bytes:
+    """Return a notebook as the bytes of its file."""
+    text: str = _need("nbformat").writes(notebook)
+    return f"{text.rstrip()}\n".encode()
+
+
+@contextmanager
+def _told_each_minute(chapter: Path, work: Path) -> Iterator[None]:
+    """Say on stderr that a chapter begins, what it usually takes, and once a minute how far it is.
+
+    How far it is stands in `work`, which papermill writes whenever a cell begins or ends.
+    """
+    usual = usual_seconds(chapter)
+    takes = "" if usual is None else f"; it usually takes {usual:.0f} s"
+    tqdm.write(f"{chapter.stem}: begins{takes}", file=sys.stderr)
+    ended, start = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        while not ended.wait(60):
+            minutes = f"{chapter.stem}: {(time.monotonic() - start) / 60:.0f} min"
+            with suppress(OSError, ValueError, LookupError):
+                cells = json.loads(work.read_text("utf-8"))["cells"]
+                states = [cell["metadata"]["papermill"]["status"] for cell in cells]
+                minutes += f", {states.count('completed')} of {len(states)} cells are done"
+            tqdm.write(minutes, file=sys.stderr)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def stage(root: Path | None = None) -> Path:
@@ -234,13 +296,31 @@ def build(root: Path | None = None) -> Path:
     return root / "_build" / "html" / "index.html"
 
 
+class Executed(NamedTuple):
+    """A chapter that was executed: its file, what became of it, and what that took.
+
+    Its state is "renewed", "unchanged", or "kept" where nothing had to be executed. Seconds passed
+    by the clock; core-seconds are those of all its processes. As many chapters are `left`.
+    """
+
+    path: Path
+    state: Literal["renewed", "unchanged", "kept"]
+    seconds: float
+    core_seconds: float
+    left: int = 0
+
+
 def execute_many(
-    names: Sequence[str], parameters: Mapping[str, Any], at_a_time: int = 1
-) -> Iterator[tuple[Path, str, float]]:
+    names: Sequence[str],
+    parameters: Mapping[str, Any],
+    at_a_time: int = 1,
+    *,
+    fresh: bool = False,
+) -> Iterator[Executed]:
     """Execute chapters side by side, all of them if none is named; yield them as they end.
 
-    With any parameter they are executed in a fresh copy of the book. With the result comes whether
-    it is new, and the seconds that it took.
+    With any parameter they are executed in a fresh copy of the book. On stderr stands which one has
+    begun, and how far it is.
     """
     root = find_root()
     chosen = [find(name, root) for name in names] or _longest_first(list_chapters(root))
@@ -248,23 +328,28 @@ def execute_many(
         check_parameters(chapter, parameters)
     if parameters:
         stage(root)
-    tasks = (delayed(_execute)(chapter, parameters) for chapter in chosen)
-    yield from Parallel(min(at_a_time, len(chosen)), return_as="generator_unordered")(tasks)
+    if not any(Path(dpbandits.__file__).parent.rglob("*.nbi")):
+        tqdm.write("nothing is compiled yet: the first cells take longer, once", file=sys.stderr)
+    tasks = (delayed(_execute)(chapter, parameters, fresh) for chapter in chosen)
+    ended = Parallel(min(at_a_time, len(chosen)), return_as="generator_unordered")(tasks)
+    for number, each in enumerate(ended, 1):
+        yield each._replace(left=len(chosen) - number)
 
 
 def _longest_first(chapters: list[Path]) -> list[Path]:
-    """Return the chapters of `LONGEST`, in that order, and then the others."""
-    ranks = {number: rank for rank, number in enumerate(LONGEST)}
-    return sorted(chapters, key=lambda chapter: ranks.get(chapter.stem[:2], len(LONGEST)))
+    """Return chapters by what they usually take, so that none is waited for alone at the end."""
+    return sorted(chapters, key=lambda chapter: -(usual_seconds(chapter) or 0))
 
 
-def _execute(chapter: Path, parameters: Mapping[str, Any]) -> tuple[Path, str, float]:
-    """Execute a chapter; return the result, whether it is new, and the seconds that it took."""
+def _execute(chapter: Path, parameters: Mapping[str, Any], fresh: bool) -> Executed:
+    """Execute a chapter, and measure it."""
     before = chapter.read_bytes()
-    start = time.perf_counter()
-    output = execute(chapter, parameters)
-    state = "unchanged" if output.read_bytes() == before else "renewed"
-    return output, state, time.perf_counter() - start
+    start, used = time.perf_counter(), os.times()
+    output, kept = _executed(chapter.resolve(), parameters, fresh)
+    seconds, now = time.perf_counter() - start, os.times()
+    core = sum(now[:4]) - sum(used[:4])  # of this process, and of those that it has waited for
+    same = output.read_bytes() == before
+    return Executed(output, "kept" if kept else "unchanged" if same else "renewed", seconds, core)
 
 
 def _need(module: str) -> ModuleType:
@@ -301,12 +386,14 @@ def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def _plain_environment() -> Iterator[None]:
-    """Keep from the kernel what would change a chapter's outputs."""
+def _plain_environment(fresh: bool) -> Iterator[None]:
+    """Keep from the kernel what would change outputs; tell it whether to compute everything."""
     # With a backend forced from outside, inline figures vanish from the notebook.
     before = dict(os.environ)
     os.environ.pop("MPLBACKEND", None)
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    if fresh:
+        os.environ[FRESH] = "1"
     try:
         yield
     finally:

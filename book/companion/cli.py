@@ -56,13 +56,15 @@ def execute(
     preset: chapters.Preset | None = None,
     settings: Settings = None,
     at_a_time: Jobs = 1,
+    fresh: bool = False,
     build: bool = False,
     json: Json = False,
 ) -> int:
     """Execute chapters of the book, all of them if none is named.
 
     With --preset or --set they are executed in a copy of the book, _build/stage, and the chapters
-    in notebooks/ stay as they are; without, their outputs in notebooks/ are renewed.
+    in notebooks/ stay as they are; without, their outputs in notebooks/ are renewed. What the same
+    code has computed on this machine is kept in _build/runs and not computed again.
 
     Parameters
     ----------
@@ -72,6 +74,8 @@ def execute(
         The size of the experiments.
     at_a_time
         Chapters that are executed side by side; -1 for as many as there are processors.
+    fresh
+        Compute everything, whatever is kept.
     build
         Build the pages afterwards.
     """
@@ -82,10 +86,13 @@ def execute(
     report = sys.stderr if json else sys.stdout
     executed = []
     try:
-        for output, state, seconds in chapters.execute_many(chapter, parameters, at_a_time):
-            where = output.relative_to(root)
-            tqdm.write(f"{where}: {state}, {seconds:.1f} s", file=report)
-            executed.append({"chapter": where, "state": state, "seconds": round(seconds, 1)})
+        for each in chapters.execute_many(chapter, parameters, at_a_time, fresh=fresh):
+            where = each.path.relative_to(root)
+            took = f"{each.seconds:.1f} s, {each.core_seconds:.1f} core-seconds"
+            left = f"; {each.left} to go" if each.left else ""
+            tqdm.write(f"{where}: {each.state}, {took}{left}", file=report)
+            record = {"chapter": where, "state": each.state, "seconds": round(each.seconds, 1)}
+            executed.append(record | {"core_seconds": round(each.core_seconds, 1)})
     except chapters.ChapterError as error:
         tqdm.write(str(error), file=sys.stderr)
         return 1

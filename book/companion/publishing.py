@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import pandas as pd
 
 from companion.chapters import PRESETS, Preset, find_root
+from companion.keeping import keep_runs
 from companion.rounding import SHOWN, rounded_data
 from companion.tables import from_csv, to_csv
 from dpbandits._files import renew
@@ -136,8 +137,9 @@ class Page(Configuration):
         """Hand the quiet line under the title what it says of this execution.
 
         An example of `runs` is ``f"{RUNS} runs a point"``. The line itself is the directive
-        ``quiet`` in the text of the chapter.
+        ``quiet`` in the text of the chapter. From here on the chapter's runs are kept.
         """
+        keep_runs(find_root())
         glue: Any = importlib.import_module("myst_nb").glue
         glue(FACTS, self._line(runs), display=False)
 

@@ -26,7 +26,7 @@ from llvmlite.binding import get_host_cpu_name
 
 from dpbandits import _kernels
 
-__all__ = ["keep_runs", "keys_of", "read", "write"]
+__all__ = ["keep_runs", "keys_of", "platform_name", "read", "write"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -99,12 +99,12 @@ def _code_digest() -> str | None:
     files = frozenset(str(path) for path in here.rglob("*.py"))
     if _kernels._edited(files):
         return None
-    around = [_platform(), os.environ.get("NUMBA_DISABLE_JIT", "")]
+    around = [platform_name(), os.environ.get("NUMBA_DISABLE_JIT", "")]
     return " ".join([_kernels._stamp(files), *around])
 
 
 @cache
-def _platform() -> str:
+def platform_name() -> str:
     """Return the versions and the kind of processor that the last bits depend on."""
     return " ".join([platform.python_version(), get_host_cpu_name(), *map(version, VERSIONS)])
 

@@ -9,6 +9,7 @@ from docutils import nodes
 from docutils.parsers.rst import DirectiveError
 from docutils.utils import new_document
 
+from companion.chapters import find_root
 from companion.publishing import FACTS, Page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,11 +81,13 @@ def test_minutes_are_said_in_words(form):
 
 
 def test_a_chapter_hands_over_what_was_computed(monkeypatch):
-    handed = {}
+    handed, kept = {}, []
+    monkeypatch.setattr("companion.publishing.keep_runs", kept.append)
     monkeypatch.setattr("myst_nb.glue", lambda name, value, **_: handed.update({name: value}))
     Page("01", "paper", 0).quiet("30 runs")
     assert handed == {FACTS: "Computed with the preset paper, seed 0, 30 runs."}
     Page("01", "quick", 3).quiet()
+    assert kept == [find_root()] * 2
     assert handed[FACTS].startswith("Computed with the preset quick, seed 3. Its numbers are")
 
 

@@ -87,12 +87,15 @@ def test_execution_in_place_is_clean_and_repeatable(book, capsys):
     path = book / SMALL
     assert command() == 0
     first = path.read_bytes()
-    assert command("3") == 0
+    assert command("3", "--fresh") == 0
     assert path.read_bytes() == first
-    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+    told = capsys.readouterr()
+    assert [line.split(",")[0] for line in told.out.splitlines()] == [
         "notebooks/03_small.ipynb: renewed",
         "notebooks/03_small.ipynb: unchanged",
     ]
+    begun = [line for line in told.err.splitlines() if "begins" in line]
+    assert re.fullmatch(r"03_small: begins; it usually takes \d+ s", begun[1])
     notebook = nbformat.read(path, as_version=4)
     assert notebook.metadata.language_info == {"name": "python"}
     assert "papermill" not in notebook.metadata
@@ -100,6 +103,34 @@ def test_execution_in_place_is_clean_and_repeatable(book, capsys):
     assert notebook.cells[2].outputs[0].text == "paper 0 1.0\n"
     assert [output.text for output in notebook.cells[3].outputs] == ["one\ntwo\n"]
     assert os.listdir("notebooks") == ["03_small.ipynb"]
+
+
+def test_a_chapter_is_kept_until_its_code_or_an_output_changes(book, capsys):
+    """The cell counts its executions in a file, so that each shows."""
+    path = book / SMALL
+    count = "from pathlib import Path\nfile = Path('../count')\n"
+    count += "file.write_text(file.read_text() + 'x' if file.exists() else 'x')\nprint('counted')"
+    with_cell(path, count)
+
+    def executions():
+        assert command() == 0
+        return len((book / "count").read_text())
+
+    assert [executions(), executions()] == [1, 1]
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(v4.new_markdown_cell("A sentence that is new.", id="text"))
+    notebook.metadata["widgets"] = {}
+    nbformat.write(notebook, path)
+    assert executions() == 1
+    kept = nbformat.read(path, as_version=4)
+    assert (kept.cells[-1].source, "widgets" in kept.metadata) == ("A sentence that is new.", False)
+    notebook.cells[2].outputs[0].text = "something else\n"
+    nbformat.write(notebook, path)
+    assert executions() == 2  # what is there is not what was computed
+    with_cell(path, count + "\n")
+    assert executions() == 3
+    states = [line.split(",")[0].split(": ")[1] for line in capsys.readouterr().out.splitlines()]
+    assert states == ["renewed", "kept", "kept", "renewed", "unchanged"]
 
 
 def test_parameters_run_in_a_copy_and_failures_leave_the_chapter_alone(book, capsys):
