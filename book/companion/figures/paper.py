@@ -190,7 +190,7 @@ def fit_below(figure: Figure) -> None:
     if not (figure.legends or figure.texts):
         return
     width, height = figure.get_size_inches()
-    figure.draw_without_rendering()
+    lay_out(figure)
     pixels = figure.bbox.width
     more = 0.0  # inches
     moved: list[tuple[Any, float]] = []
@@ -221,6 +221,13 @@ def fit_below(figure: Figure) -> None:
     for legend, low in moved:
         legend.borderaxespad = 0.0
         legend.set_bbox_to_anchor((0.5, low / (height + more)))
+
+
+def lay_out(figure: Figure) -> None:
+    """Have a layout engine, if there is one, put the panels where they stand when it is drawn."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
 
 
 def _with_columns(figure: Figure, legend: Legend, columns: int) -> Legend:

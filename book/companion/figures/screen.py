@@ -12,7 +12,7 @@ from collections.abc import Callable
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from companion.figures.paper import fit_below
+from companion.figures.paper import fit_below, lay_out
 from dpbandits.plotting.style import NarrowError, columns_of, filling, styled
 
 WIDE, NARROW = 7.0, 3.5
@@ -72,7 +72,7 @@ def _laid_out(draw: Callable[[], Figure], width: float) -> Figure:
 
 def keep_inside(figure: Figure) -> None:
     """Move names of horizontal axes that stand out at the right to the figure's edge."""
-    figure.draw_without_rendering()
+    lay_out(figure)
     edge = figure.bbox.width - 2.0
     for axes in figure.axes:
         name = axes.xaxis.label

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -719,6 +720,7 @@ def power_of_ten(value: float, _: object = None) -> str:
     return f"$10^{{{round(math.log10(value))}}}$"
 
 
+@cache
 def _text_width(text: str) -> float:
     """Return the width of a label in points."""
     font = FontProperties(family=STYLE["font.family"])
