@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
 from dpbandits.acceleration import TableRuns, accelerates
-from dpbandits.divergences import calibrated_plus_kernel, calibrated_upper_kernel
+from dpbandits.divergences import (
+    calibrated_plus_kernel,
+    calibrated_plus_tangent,
+    calibrated_upper_kernel,
+)
 from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.adap_klucb import AdaPKLUCB
@@ -57,6 +61,10 @@ class _Released(NamedTuple):
     sums: Floats  # released sums that the estimates rest on, noise included
     rewards: Ints  # how many rewards n are in them
     noises: Ints  # how many Laplace variables k are in them
+    # a line below n·d̃⁺(y, q, k/n) as a function of q: it saves evaluations, and changes no choice
+    places: Floats
+    heights: Floats  # at these places, and below any height where nothing is known
+    slopes: Floats
 
 
 class _Grid(NamedTuple):
@@ -174,17 +182,47 @@ def _largest_ucb(
     return _alone(int(np.argmax(index)), due)
 
 
+@kernel
+def _touch(released: _Released, a: int, y: float, q: float, ratio: float, epsilon: float) -> float:
+    """Return n·d̃⁺(y, q, k/n) of arm a, and keep its tangent, lowered by what rounding may add."""
+    n = float(released.rewards[a])
+    value, shift = calibrated_plus_tangent(y, q, ratio, epsilon)
+    if 0.0 < q < 1.0:
+        released.places[a], released.slopes[a] = q, n * shift / (q * (1.0 - q))
+        released.heights[a] = n * value - 1e-9 * (1.0 + n * value)
+    return n * value
+
+
+@kernel
+def _floor(released: _Released, a: int, q: float) -> float:
+    """Return a lower bound of n·d̃⁺(y, q, k/n) of arm a."""
+    step = released.slopes[a] * (q - released.places[a])
+    found: float = released.heights[a] + step - 1e-6 * abs(step)
+    return found
+
+
 @_decides(_KLIndex)
 @kernel
 def _largest_kl(
     rule: _KLIndex, released: _Released, due: Ints, t: int, rng: Rng
 ) -> tuple[int, Ints]:
-    level, index = rule.alpha * math.log(t), np.empty(due.size)
-    for a in range(due.size):
+    level, arm, highest = rule.alpha * math.log(t), 0, -math.inf
+    first = int(np.argmax(released.places))  # it has had the largest index, and is likely to have
+    for i in range(due.size + 1):
+        a = first if i == 0 else i - 1
         n = float(released.rewards[a])
         y = min(max(released.sums[a] / n + level / (rule.epsilon * n), 0.0), 1.0)
-        index[a] = calibrated_upper_kernel(y, n, 0.0, math.inf, level)
-    return _alone(int(np.argmax(index)), due)
+        if i > 0:
+            if a == first or (highest == 1.0 and a > arm):
+                continue
+            # with this rate at the largest index so far there is no larger one, nor a tie
+            if y < 1.0 and n * calibrated_plus_kernel(y, highest, 0.0, math.inf) > 1.000001 * level:
+                continue
+        index = calibrated_upper_kernel(y, n, 0.0, math.inf, level)
+        released.places[a] = index
+        if index > highest or (index == highest and a < arm):
+            arm, highest = a, index
+    return _alone(arm, due)
 
 
 @_decides(_CalibratedIndex)
@@ -195,16 +233,29 @@ def _largest_calibrated(
     epsilon, log_t = rule.epsilon, math.log(t)
     level = log_t + rule.slack * math.log1p(log_t)
     arm, highest = 0, -math.inf
+    most = np.ones(due.size)  # bounds of the indices, below 0 for those that have been looked at
     for a in range(due.size):
-        if highest == 1.0:
+        slope, room = released.slopes[a], level - released.heights[a]
+        if slope > 0.0 and room < math.inf:
+            step = room / slope
+            most[a] = min(released.places[a] + step + 1e-6 * abs(step) + 1e-15, 1.0)
+    for _ in range(due.size):
+        a = int(np.argmax(most))
+        if most[a] < highest:
             break
+        most[a] = -1.0
         n, k = float(released.rewards[a]), float(released.noises[a])
         y = min(max(released.sums[a] / n, 0.0), 1.0)
-        # with this rate at the largest index so far there is no larger one
-        if highest >= 0.0 and n * calibrated_plus_kernel(y, highest, k / n, epsilon) >= level:
+        if highest >= 0.0 and (
+            (highest == 1.0 and a > arm)
+            # with this rate at the largest index so far there is no larger one, nor a tie
+            or (y < 1.0 and _touch(released, a, y, highest, k / n, epsilon) > 1.000001 * level)
+        ):
             continue
         index = calibrated_upper_kernel(y, n, k, epsilon, level)
-        if index > highest:
+        if y < index:
+            _touch(released, a, y, index, k / n, epsilon)
+        if index > highest or (index == highest and a < arm):
             arm, highest = a, index
     return _alone(arm, due)
 
@@ -215,12 +266,21 @@ def _least_evidence(
     rule: _Evidence, released: _Released, due: Ints, t: int, rng: Rng
 ) -> tuple[int, Ints]:
     means = np.minimum(np.maximum(released.sums / released.rewards, 0.0), 1.0)
-    best, evidence = means.max(), np.empty(due.size)
+    best = means.max()
+    arm, least = 0, math.inf
+    for a in range(due.size):
+        if means[a] == best and math.log(released.rewards[a]) < least:
+            arm, least = a, math.log(released.rewards[a])
     for a in range(due.size):
         n, k = float(released.rewards[a]), float(released.noises[a])
+        bonus = math.log(n)
+        if means[a] == best or _floor(released, a, best) + bonus > least:
+            continue
         ratio = k / n if rule.calibrated else 0.0
-        evidence[a] = n * calibrated_plus_kernel(means[a], best, ratio, rule.epsilon) + math.log(n)
-    return _alone(int(np.argmin(evidence)), due)
+        evidence = _touch(released, a, means[a], best, ratio, rule.epsilon) + bonus
+        if evidence < least or (evidence == least and a < arm):
+            arm, least = a, evidence
+    return _alone(arm, due)
 
 
 @kernel
@@ -258,7 +318,9 @@ def _start(n_arms: int, most_releases: int) -> _State:
     rewards, noises = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
     pulls, sizes = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64)
     ends, clock = np.empty(most_releases, np.int64), np.zeros(3, np.int64)
-    released = _Released(np.zeros(n_arms), rewards, noises)
+    lines = np.zeros((3, n_arms))
+    lines[1] = -math.inf
+    released = _Released(np.zeros(n_arms), rewards, noises, lines[0], lines[1], lines[2])
     return _State(released, pulls, sizes, sizes.copy(), ends, clock)
 
 
@@ -300,13 +362,15 @@ def _advance(rule: Any, state: _State, checkpoints: Times, counts: Ints, rng: Rn
 @kernel
 def _release(grid: _Grid, state: _State, arm: int, total: float, rng: Rng) -> None:
     """Release the sum of an arm's full batch, and open the next."""
-    (sums, rewards, noises), pulls, sizes, due, ends, clock = state
+    released, pulls, sizes, due, ends, clock = state
+    sums, rewards, noises = released.sums, released.rewards, released.noises
     total += laplace(rng, grid.noise_scale)
     if grid.forgets:
         sums[arm], rewards[arm], noises[arm] = 0.0, 0, 0
     sums[arm] += total
     rewards[arm] += sizes[arm]
     noises[arm] += 1
+    released.heights[arm], released.slopes[arm] = -math.inf, 0.0
     sizes[arm] = due[arm] = next_size_kernel(sizes[arm], pulls[arm], grid.eta, grid.forgets)
     ends[clock[1]] = clock[0]
     clock[1] += 1
