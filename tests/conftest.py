@@ -8,6 +8,7 @@ from hypothesis import settings
 
 import dpbandits as dpb
 from dpbandits import running
+from dpbandits._streams import Seeds
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
 settings.register_profile("the same", derandomize=True, deadline=None, max_examples=60)
@@ -58,5 +59,5 @@ def same_seeds(monkeypatch):
     monkeypatch.setattr(
         running,
         "case_seeds",
-        lambda configuration, seed, n_runs: np.random.SeedSequence(seed).spawn(n_runs),
+        lambda configuration, seed, n_runs: Seeds([seed], range(n_runs)),
     )

@@ -27,6 +27,7 @@ __all__ = [
     "accelerates",
     "accelerator_for",
     "accelerators",
+    "plays_many",
     "what_plays",
 ]
 
@@ -111,8 +112,14 @@ class Accelerator:
         """
         return min(1.0, self.error + pulls * self.error_a_pull)
 
+    @property
+    def many(self) -> Callable[..., Any] | None:
+        """What plays many runs at once, as `run` plays one; None if nothing was entered."""
+        return _many.get(self.run)
+
 
 _entered: dict[tuple[type, type], dict[str, Accelerator]] = {}
+_many: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def _program(kind: type) -> Callable[..., Any]:
@@ -180,6 +187,30 @@ def accelerates(
             if name in entries or name == REFERENCE:
                 raise ValueError(f"name={name!r} is taken; allowed: another for {kind.__name__}")
             entries[name] = Accelerator(function, name, error, error_a_pull, _program(kind), when)
+        return function
+
+    return enter
+
+
+def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Enter what plays many runs in one compiled call, as an accelerator plays one: a decorator.
+
+    It begins the streams of random numbers one after the other, and draws from each what the
+    accelerator draws, so that the runs are the same to the bit.
+
+    Parameters
+    ----------
+    run : callable
+        The accelerator, which `accelerates` enters.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns the function as it is.
+    """
+
+    def enter(function: Function) -> Function:
+        _many[run] = function
         return function
 
     return enter

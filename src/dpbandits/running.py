@@ -31,6 +31,7 @@ from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from dpbandits import _store
+from dpbandits._streams import Seeds, Streams, generators, streams_of
 from dpbandits._validation import check_integer, check_jobs, check_seed, shown
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
 Key = TypeVar("Key", bound=Hashable)
 Case = TypeVar("Case")
 Player = Callable[[Any], Any]
-Seeds = Sequence[np.random.SeedSequence]
 
 _SHARES = 8
 """Chunks that a case is cut into at least, as far as it has replicates."""
@@ -80,6 +80,9 @@ class Replicated:
         Puts the outcomes of the replicates together: from a list of them to the case's result.
     takes_seed : bool
         Whether `play` takes the replicate's `SeedSequence` instead, as it makes generators itself.
+    play_many : callable, optional
+        Plays a whole chunk as `play` plays a replicate: from `Streams`, which it begins one after
+        the other, to the list of outcomes. What plays in a compiled loop has no cost a replicate.
     kept : int
         Number of bytes of one outcome, roughly: what would not fit in memory is not begun.
 
@@ -100,6 +103,7 @@ class Replicated:
     warm_up: Callable[[], object] | None = None
     gather: Callable[[list[Any]], Any] = list
     takes_seed: bool = False
+    play_many: Callable[[Streams], list[Any]] | None = None
     kept: int = 0
 
     def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
@@ -112,8 +116,8 @@ class Replicated:
 
         Yields
         ------
-        sequence of numpy.random.SeedSequence
-            Seeds of at most `chunk` replicates; there are at least eight chunks, if enough
+        Seeds
+            Those of at most `chunk` replicates; there are at least eight chunks, if enough
             replicates.
         """
         seeds = case_seeds(self.configuration, seed, self.n_runs)
@@ -122,9 +126,7 @@ class Replicated:
             yield seeds[first : first + size]
 
 
-def case_seeds(
-    configuration: Mapping[str, Any], seed: int | Sequence[int], n_runs: int
-) -> list[np.random.SeedSequence]:
+def case_seeds(configuration: Mapping[str, Any], seed: int | Sequence[int], n_runs: int) -> Seeds:
     """Return one seed per replicate, derived from `seed` and from what is simulated.
 
     The root is `seed`, followed by 128 bits hashed from the configuration. The number of
@@ -141,8 +143,8 @@ def case_seeds(
 
     Returns
     -------
-    list of numpy.random.SeedSequence, length n_runs
-        The seeds.
+    Seeds
+        The seeds, a sequence of `numpy.random.SeedSequence` of length n_runs.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def case_seeds(
     """
     text = json.dumps(configuration, sort_keys=True)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
-    return np.random.SeedSequence([*check_seed("seed", seed), *map(int, words)]).spawn(n_runs)
+    return Seeds([*check_seed("seed", seed), *map(int, words)], range(n_runs))
 
 
 def describe(part: object) -> Any:
@@ -372,19 +374,21 @@ _watching = threading.Event()
 
 
 def _play_chunk(
-    key: Hashable, play: Player, takes_seed: bool, seeds: Seeds, parent: int
+    key: Hashable,
+    play: Player,
+    takes_seed: bool,
+    play_many: Callable[[Streams], list[Any]] | None,
+    seeds: Seeds,
+    parent: int,
 ) -> list[Any]:
     """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
     _end_with(parent)
-    rng = np.random.default_rng()  # one for all: a compiled kernel is slow to accept a new one
-    outcomes = []
     with _label_errors(key):
         if takes_seed:
             return [play(seed) for seed in seeds]
-        for seed in seeds:
-            rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
-            outcomes.append(play(rng))
-    return outcomes
+        if play_many is not None and (streams := streams_of(seeds)) is not None:
+            return play_many(streams)
+        return [play(rng) for rng in generators(seeds)]
 
 
 def _played(
@@ -495,7 +499,7 @@ def _outcomes(
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
     chunks = [
-        (key, case.play, case.takes_seed, seeds, os.getpid())
+        (key, case.play, case.takes_seed, case.play_many, seeds, os.getpid())
         for key, case in cases.items()
         for seeds in case.chunks(seed)
     ]

@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits import _streams
+from dpbandits._streams import Seeds, begin_stream, generators, streams_of
 from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
 from dpbandits.running import (
     Replicated,
@@ -121,6 +123,34 @@ def test_a_new_option_with_a_default_keeps_the_seed():
     assert describe(Old(0.5)) == describe(New(0.5))
     assert describe(New(0.5, 2.0)) != describe(New(0.5))
     assert describe(New(float("inf"), 1.0))["epsilon"] == "inf"
+
+
+@pytest.mark.parametrize("entropy", [[7], [2**32, 0, 5], [2**70, 1, 2, 3, 4], range(9)])
+def test_streams_are_those_of_numpy_s_children(entropy):
+    """Seeds, states and draws, also after half a word was left over from the stream before."""
+    children = np.random.SeedSequence(entropy).spawn(40)
+    seeds = Seeds(entropy, range(40))[30:]
+    assert [each.generate_state(4).tolist() for each in seeds] == [
+        each.generate_state(4).tolist() for each in children[30:]
+    ]
+    streams = streams_of(seeds)
+    for number, (child, rng) in enumerate(zip(children[30:], generators(seeds), strict=True)):
+        expected = np.random.default_rng(child)
+        assert rng.bit_generator.state == expected.bit_generator.state
+        begin_stream(streams, number)
+        drawn = [streams.rng.integers(10, size=3, dtype=np.int32), streams.rng.random(3)]
+        own = [expected.integers(10, size=3, dtype=np.int32), expected.random(3)]
+        assert np.array_equal(drawn, own) and np.array_equal(
+            own[0], rng.integers(10, size=3, dtype=np.int32)
+        )
+
+
+def test_other_generators_are_set_through_numpy(monkeypatch):
+    """Where the state does not lie where it did, nothing is written into memory."""
+    known = bits(dpb.simulate_many(REGRET, 50_000, 3))
+    monkeypatch.setattr(_streams.np.ctypeslib, "as_array", lambda _: np.zeros(4, np.uint64))
+    assert streams_of(Seeds([7], range(3))) is None
+    assert bits(dpb.simulate_many(REGRET, 50_000, 3)) == known
 
 
 def unlucky(rng):

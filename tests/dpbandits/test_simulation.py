@@ -19,21 +19,28 @@ from scipy import stats
 import dpbandits as dpb
 from dpbandits import _files
 from dpbandits._files import write_atomically
-from dpbandits.running import case_seeds
+from dpbandits.running import case_seeds, describe
 
 C2 = dpb.instances.ss19("C2")
 ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0)]
 
 
-def test_a_replicate_is_played_from_its_own_child_seed():
-    runs = dpb.simulate(ALGORITHMS[0], C2, 20_000, n_runs=3, seed=5)
+@pytest.mark.parametrize(
+    "algorithm",
+    [*ALGORITHMS, dpb.TunedDPSE(5.0), dpb.BennettDPSE(5.0), dpb.BinomialDPSE(5.0)],
+    ids=lambda algorithm: algorithm.label,
+)
+def test_a_replicate_is_played_from_its_own_child_seed(algorithm):
+    """Also where a whole chunk is played in one compiled call."""
+    runs = dpb.simulate(algorithm, C2, 20_000, n_runs=30, seed=5)
     configuration = {
-        "algorithm": {"name": "DPSE", "epsilon": 0.05, "beta": 0.9},
+        "algorithm": describe(algorithm),
         "means": [0.75, 0.625, 0.5, 0.375, 0.25],
         "horizon": 20_000,
     }
-    for i, child in enumerate(case_seeds(configuration, 5, 3)):
-        play = ALGORITHMS[0].draw(C2, 20_000, runs.times, np.random.default_rng(child))
+    assert describe(ALGORITHMS[0]) == {"name": "DPSE", "epsilon": 0.05, "beta": 0.9}
+    for i, child in enumerate(case_seeds(configuration, 5, 30)):
+        play = algorithm.draw(C2, 20_000, runs.times, np.random.default_rng(child))
         assert np.array_equal(play.regret(C2.gaps), runs.regret[i])
         assert np.array_equal(play.counts[-1], runs.pulls[i])
         assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])

@@ -17,12 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import entered_for, kernel
 from dpbandits.acceleration import accelerates
-from dpbandits.fast.elimination import EliminationPlay
+from dpbandits.fast.elimination import eliminate, play_elimination, rule_of
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
-from dpbandits.regret.base import Times
 from dpbandits.regret.binomial_elimination import BinomialDPSE
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import DrawnRewards
@@ -174,8 +173,9 @@ def _bracket(tests: Tests, epoch: int, leader: float, coefficients: Floats) -> t
     return low, high
 
 
+@entered_for(eliminate, Tests)
 @kernel
-def _eliminate(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
+def _eliminate_by_tests(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
     """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     epsilon, memory = tests.epsilon, len(tests.coefficients)
     viable = np.arange(means.size)
@@ -226,30 +226,5 @@ def _eliminate(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Int
     return epoch_ends[:epoch].copy(), last_epoch
 
 
-@accelerates(BinomialDPSE, on=DrawnRewards, name="epoch by epoch")
-def play_two_p_values(
-    algorithm: BinomialDPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
-) -> EliminationPlay:
-    """Play on Bernoulli arms: the numbers that `BinomialDPSE.play` draws, in its order.
-
-    Parameters
-    ----------
-    algorithm : BinomialDPSE
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    EliminationPlay
-        The pulls at the checkpoints.
-    """
-    tests = tests_of(algorithm, rewards.n_arms, horizon)
-    record = _eliminate(tests, rewards.means, int(checkpoints[-1]), rng)
-    return EliminationPlay(checkpoints, *record)
+rule_of.register(BinomialDPSE, tests_of)
+accelerates(BinomialDPSE, on=DrawnRewards, name="epoch by epoch")(play_elimination)

@@ -7,16 +7,17 @@ last is all there is to know of a run; pulls and regret are arithmetic on it.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
+from dpbandits._kernels import by_type, entered_for, kernel
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import accelerates, plays_many
 from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import Play, Times
@@ -31,7 +32,7 @@ from dpbandits.schedules import (
     elimination_threshold_kernel,
 )
 
-__all__ = ["EliminationPlay"]
+__all__ = ["EliminationPlay", "eliminate", "play_elimination", "play_eliminations", "rule_of"]
 
 _MOST_EPOCHS = 32  # of a run of 2^62 pulls at most: epoch e has more than 4^e, or there are 31
 
@@ -130,6 +131,40 @@ def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints)
     return regret
 
 
+@by_type
+def eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
+    """Return the ends of the epochs of a run, and the epoch in which each arm was pulled last.
+
+    Parameters
+    ----------
+    rule : NamedTuple
+        What the loop is told of the algorithm.
+    means : numpy.ndarray of float, shape (K,)
+        Means of the arms.
+    horizon : int
+        Number of pulls of the run.
+    rng : numpy.random.Generator
+        Source of all randomness.
+
+    Returns
+    -------
+    epoch_ends : numpy.ndarray of int, shape (E,)
+        Numbers of pulls at which the epochs ended.
+    last_epoch : numpy.ndarray of int, shape (K,)
+        As `EliminationPlay` has it.
+    """
+    raise TypeError
+
+
+@by_type
+def _epoch_of(rule: Any, size: int, epoch: int) -> tuple[int, float, float]:
+    """Return pulls of an arm, threshold and scale of the noise in an epoch, from 0.
+
+    `size` arms are viable. 2^62 pulls of each of two arms are more than any run has.
+    """
+    raise TypeError
+
+
 class _Printed(NamedTuple):
     """Epochs of DP-SE, which depend on how many arms are viable."""
 
@@ -144,6 +179,7 @@ class _Tuned(NamedTuple):
     epsilon: float
 
 
+@entered_for(_epoch_of, _Printed)
 @kernel
 def _printed_epoch(rule: _Printed, size: int, epoch: int) -> tuple[int, float, float]:
     plan = elimination_epoch_kernel(size, epoch + 1, rule.beta, rule.epsilon)
@@ -151,34 +187,17 @@ def _printed_epoch(rule: _Printed, size: int, epoch: int) -> tuple[int, float, f
     return pulls, elimination_threshold_kernel(plan), plan.noise_scale
 
 
+@entered_for(_epoch_of, _Tuned)
 @kernel
 def _tuned_epoch(rule: _Tuned, size: int, epoch: int) -> tuple[int, float, float]:
     pulls = rule.pulls[epoch]
     return pulls, 0.5 ** (epoch + 2), 1.0 / (rule.epsilon * pulls)
 
 
-_EPOCHS: dict[type, Callable[..., tuple[int, float, float]]] = {
-    _Printed: _printed_epoch,
-    _Tuned: _tuned_epoch,
-}
-
-
-def _epoch_of(rule: Any, size: int, epoch: int) -> tuple[int, float, float]:
-    """Return pulls of an arm, threshold and scale of the noise in an epoch, from 0.
-
-    `size` arms are viable. 2^62 pulls of each of two arms are more than any run has.
-    """
-    return _EPOCHS[type(rule)](rule, size, epoch)
-
-
-@overload(_epoch_of)
-def _compiled_epoch_of(rule, size, epoch):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    planned = _EPOCHS[rule.instance_class]
-    return lambda rule, size, epoch: planned(rule, size, epoch)
-
-
+@entered_for(eliminate, _Printed)
+@entered_for(eliminate, _Tuned)
 @kernel
-def _eliminate(means: Floats, horizon: int, rule: Any, rng: Rng) -> tuple[Ints, Ints]:
+def _eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
     """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
     viable = np.arange(means.size)
     released = np.empty(means.size)
@@ -209,67 +228,21 @@ def _eliminate(means: Floats, horizon: int, rule: Any, rng: Rng) -> tuple[Ints, 
     return epoch_ends[:epoch].copy(), last_epoch
 
 
-@accelerates(DPSE, on=DrawnRewards, name="epoch by epoch")
-def play_dp_se(
-    algorithm: DPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
-) -> EliminationPlay:
-    """Play on Bernoulli arms: the numbers that `DPSE.play` draws, in its order.
+class _ByVariance(NamedTuple):
+    """Epochs that add up, and widths by what the rewards vary."""
 
-    Parameters
-    ----------
-    algorithm : DPSE
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    EliminationPlay
-        The pulls at the checkpoints.
-    """
-    rule = _Printed(algorithm.confidence(horizon), algorithm.epsilon)
-    return EliminationPlay(checkpoints, *_eliminate(rewards.means, int(checkpoints[-1]), rule, rng))
+    plan: BennettPlan
+    memory: int
+    epsilon: float
 
 
-@accelerates(TunedDPSE, on=DrawnRewards, name="epoch by epoch")
-def play_tuned(
-    algorithm: TunedDPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
-) -> EliminationPlay:
-    """Play on Bernoulli arms: the numbers that `TunedDPSE.play` draws, in its order.
-
-    Parameters
-    ----------
-    algorithm : TunedDPSE
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    EliminationPlay
-        The pulls at the checkpoints.
-    """
-    rule = _Tuned(algorithm.epochs(rewards.n_arms, horizon), algorithm.epsilon)
-    return EliminationPlay(checkpoints, *_eliminate(rewards.means, int(checkpoints[-1]), rule, rng))
-
-
+@entered_for(eliminate, _ByVariance)
 @kernel
 def _eliminate_by_variance(
-    means: Floats, horizon: int, plan: BennettPlan, memory: int, epsilon: float, rng: Rng
+    rule: _ByVariance, means: Floats, horizon: int, rng: Rng
 ) -> tuple[Ints, Ints]:
     """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+    plan, memory, epsilon = rule
     viable = np.arange(means.size)
     last = np.zeros((means.size, memory, 2))  # releases of viable arms: epoch e's in e % memory
     sums, spreads = np.empty(means.size), np.empty(means.size)
@@ -310,15 +283,69 @@ def _eliminate_by_variance(
     return epoch_ends[:epoch].copy(), last_epoch
 
 
-@accelerates(BennettDPSE, on=DrawnRewards, name="epoch by epoch")
-def play_bennett(
-    algorithm: BennettDPSE, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
-) -> EliminationPlay:
-    """Play on Bernoulli arms: the numbers that `BennettDPSE.play` draws, in its order.
+# ------------------------------------------------------------------------------------ algorithms
+
+
+@singledispatch
+def rule_of(algorithm: Any, n_arms: int, horizon: int) -> Any:
+    """Return what the compiled loop is told of an algorithm.
 
     Parameters
     ----------
-    algorithm : BennettDPSE
+    algorithm : RegretAlgorithm
+        An elimination.
+    n_arms : int
+        Number of arms K.
+    horizon : int
+        Horizon T that the algorithm is told.
+
+    Returns
+    -------
+    NamedTuple
+        The first argument of `eliminate`.
+
+    Raises
+    ------
+    TypeError
+        If no rule is entered for its class.
+    """
+    raise TypeError(f"algorithm={algorithm!r} has no rule; allowed: what was entered")
+
+
+@rule_of.register
+def _rule_of_dp_se(algorithm: DPSE, n_arms: int, horizon: int) -> _Printed:
+    return _Printed(algorithm.confidence(horizon), algorithm.epsilon)
+
+
+@rule_of.register
+def _rule_without_noise(algorithm: SuccessiveElimination, n_arms: int, horizon: int) -> _Printed:
+    return _rule_of_dp_se(DPSE(math.inf, algorithm.beta), n_arms, horizon)
+
+
+@rule_of.register
+def _rule_of_tuned(algorithm: TunedDPSE, n_arms: int, horizon: int) -> _Tuned:
+    return _Tuned(algorithm.epochs(n_arms, horizon), algorithm.epsilon)
+
+
+@rule_of.register
+def _rule_by_variance(algorithm: BennettDPSE, n_arms: int, horizon: int) -> _ByVariance:
+    return _ByVariance(algorithm.plan(n_arms, horizon), algorithm.memory, algorithm.epsilon)
+
+
+# ------------------------------------------------------------------------------------------ runs
+
+
+@accelerates(
+    DPSE, TunedDPSE, BennettDPSE, SuccessiveElimination, on=DrawnRewards, name="epoch by epoch"
+)
+def play_elimination(
+    algorithm: Any, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
+) -> EliminationPlay:
+    """Play on Bernoulli arms: the numbers that the plain program draws, in its order.
+
+    Parameters
+    ----------
+    algorithm : RegretAlgorithm
         The algorithm.
     rewards : DrawnRewards
         Rewards of the run, of K arms.
@@ -334,37 +361,68 @@ def play_bennett(
     EliminationPlay
         The pulls at the checkpoints.
     """
-    plan, end = algorithm.plan(rewards.n_arms, horizon), int(checkpoints[-1])
-    told = plan, algorithm.memory, algorithm.epsilon
-    return EliminationPlay(checkpoints, *_eliminate_by_variance(rewards.means, end, *told, rng))
+    rule = rule_of(algorithm, rewards.n_arms, horizon)
+    record = eliminate(rule, rewards.means, int(checkpoints[-1]), rng)
+    return EliminationPlay(checkpoints, *record)
 
 
-@accelerates(SuccessiveElimination, on=DrawnRewards, name="epoch by epoch")
-def play_se(
-    algorithm: SuccessiveElimination,
+@plays_many(play_elimination)
+def play_eliminations(
+    algorithm: Any,
     rewards: DrawnRewards,
     horizon: int,
     checkpoints: Times,
-    rng: Rng,
-) -> EliminationPlay:
-    """Play on Bernoulli arms: DP-SE without noise.
+    gaps: Floats,
+    streams: Streams,
+) -> tuple[Floats, Ints, list[Ints]]:
+    """Play on many streams, each as `play_elimination` does.
 
     Parameters
     ----------
-    algorithm : SuccessiveElimination
+    algorithm : RegretAlgorithm
         The algorithm.
     rewards : DrawnRewards
-        Rewards of the run, of K arms.
+        Rewards of K arms.
     horizon : int
         Horizon T that the algorithm is told.
     checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
+        Increasing numbers of pulls; the last ends each run.
+    gaps : numpy.ndarray of float, shape (K,)
+        Gaps of the arms.
+    streams : Streams
+        Sources of all randomness of the n runs.
 
     Returns
     -------
-    EliminationPlay
-        The pulls at the checkpoints.
+    regret : numpy.ndarray of float, shape (n, C)
+        Pseudo-regret at the checkpoints.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of the arms at the end.
+    epoch_ends : list of numpy.ndarray of int, length n
+        Numbers of pulls at which the epochs of each run ended.
     """
-    return play_dp_se(DPSE(math.inf, algorithm.beta), rewards, horizon, checkpoints, rng)
+    rule = rule_of(algorithm, rewards.n_arms, horizon)
+    regret, pulls, ends, until = _runs(rule, rewards.means, gaps, checkpoints, streams)
+    return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]
+
+
+@kernel
+def _runs(
+    rule: Any, means: Floats, gaps: Floats, checkpoints: Ints, streams: Streams
+) -> tuple[Floats, Ints, Ints, Ints]:
+    """Return regret (n, C), pulls (n, K), ends of epochs (E,), where runs begin (n + 1,)."""
+    n_runs, horizon = streams.states.shape[0], checkpoints[-1]
+    regret = np.empty((n_runs, checkpoints.size))
+    pulls = np.empty((n_runs, means.size), np.int64)
+    ends, until = np.empty(n_runs * 8, np.int64), np.zeros(n_runs + 1, np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        epoch_ends, last_epoch = eliminate(rule, means, horizon, streams.rng)
+        regret[r] = _regret(gaps, checkpoints, epoch_ends, last_epoch)
+        pulls[r] = _counts(checkpoints[-1:], epoch_ends, last_epoch)[0]
+        first, last = until[r], until[r] + epoch_ends.size
+        if last > ends.size:
+            ends = np.append(ends, np.empty(ends.size + epoch_ends.size, np.int64))
+        ends[first:last] = epoch_ends
+        until[r + 1] = last
+    return regret, pulls, ends[: until[-1]].copy(), until

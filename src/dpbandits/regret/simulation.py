@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
+from dpbandits._streams import Seeds, Streams, streams_of
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
 from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.regret.base import RegretAlgorithm
@@ -290,6 +291,20 @@ def _play(
     return play.regret(shuffled.gaps), pulls, play.epoch_ends
 
 
+def _play_many(
+    algorithm: RegretAlgorithm,
+    instance: Arms,
+    horizon: int,
+    times: Ints,
+    many: Callable[..., tuple[Floats, Ints, list[Ints]]],
+    streams: Streams,
+) -> list[Replicate]:
+    """Play a replicate on each stream in one compiled call."""
+    source = instance.rewards(streams.rng)
+    regret, pulls, epoch_ends = many(algorithm, source, horizon, times, instance.gaps, streams)
+    return list(zip(regret, pulls, epoch_ends, strict=True))
+
+
 def _global_states() -> tuple[str, object]:
     """Return the states of the generators that NumPy and Python have for everybody."""
     return repr(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
@@ -345,7 +360,12 @@ def _replicated(
     fast, told = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
-    if fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
+    play_many = None
+    if fast is not None and fast.many is not None and not shuffles:
+        play_many = partial(_play_many, algorithm, instance, last, times, fast.many)
+        if (streams := streams_of(Seeds([0], range(1)))) is not None:
+            warm_up = partial(_play_many, algorithm, instance, last, short, fast.many, streams)
+    elif fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
         warm_up = partial(_check_program, algorithm, instance, last, short, how)
     # a function is not asked more than it must be
     asks = isinstance(instance, CallbackInstance) or getattr(instance, "live", False)
@@ -376,6 +396,7 @@ def _replicated(
         chunk=100,
         warm_up=None if asks else warm_up,
         gather=gather,
+        play_many=play_many,
         kept=8 * (times.size + instance.n_arms),
     )
 
