@@ -273,10 +273,12 @@ def plan_group_sequential(
         error = max(design.error(share) for share in asked)
         if certified:
             low, high = min(asked), max(asked)
-            level = alpha
-            while (error := design.error_bound(low, high)) > alpha:
+            level, proved = alpha, {design: design.error_bound(low, high)}
+            while (error := proved[design]) > alpha:
                 level -= 1.05 * (error - alpha)
                 design = search.find(asked, level, design.per_look)
+                if design not in proved:  # a slightly lower level often asks for the same design
+                    proved[design] = design.error_bound(low, high)
     half = 0.5 * (treatment + control)
     ends = (design.operating(p, control) for p in (treatment, half, control))
     return GroupSequentialPlan(

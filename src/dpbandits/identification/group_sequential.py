@@ -90,6 +90,13 @@ def boundary_shape(looks: int, boundary: Boundary) -> Floats:
 # ----------------------------------------------------------------------------- normal increments
 
 
+@cache
+def _legendre(nodes: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of Gauss and Legendre on [-1, 1]."""
+    found: tuple[Floats, Floats] = np.polynomial.legendre.leggauss(nodes)
+    return found
+
+
 def _normal_crossing(bounds: Floats, sides: int, drift: float = 0.0, nodes: int = 160) -> float:
     """Return the probability that a normal random walk crosses, by the recursion of densities.
 
@@ -98,7 +105,7 @@ def _normal_crossing(bounds: Floats, sides: int, drift: float = 0.0, nodes: int 
     """
     from scipy import stats  # slow to import, and needed here alone
 
-    u, w = np.polynomial.legendre.leggauss(nodes)
+    u, w = _legendre(nodes)
     x, mass, crossed = np.zeros(1), np.ones(1), 0.0
     for k, top in enumerate(bounds * np.sqrt(np.arange(1, bounds.size + 1)), 1):
         crossed += float(mass @ stats.norm.sf(top - drift - x))
