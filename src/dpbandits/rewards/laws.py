@@ -27,7 +27,7 @@ from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.streams import read_only
 
-_KINDS = _TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
+_KINDS = TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53
 _NOTHING = np.empty(0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -74,7 +74,7 @@ class LawCode(NamedTuple):
 @kernel
 def _unit(rng: Rng, code: LawCode) -> float:
     """Draw the variable that the law shifts and stretches."""
-    if code.kind == _TWO_POINT:
+    if code.kind == TWO_POINT:
         return 1.0 if rng.random() < code.first else 0.0
     if code.kind == _UNIFORM:
         return rng.random()
@@ -106,7 +106,7 @@ def draw(rng: Rng, code: LawCode) -> float:
 @kernel
 def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     """Draw the sum of n variables that the law shifts and stretches, and Σx² of the rewards."""
-    if code.kind == _TWO_POINT:
+    if code.kind == TWO_POINT:
         ones = float(binomial(rng, n, code.first))
         return ones, (n - ones) * code.offset**2 + ones * (code.offset + code.width) ** 2
     total, squares = 0.0, 0.0
@@ -225,7 +225,7 @@ class Law(Configuration, abc.ABC):
         if self.code.kind not in _KINDS:
             raise ValueError(f"code={self.code!r} has an unknown kind; allowed: that of a law here")
         low, high = self.support
-        if not (low < high or (low == high and self.code.kind in (_TWO_POINT, _DISCRETE))):
+        if not (low < high or (low == high and self.code.kind in (TWO_POINT, _DISCRETE))):
             raise ValueError(f"low={low!r} is not below high={high!r}; allowed: low < high")
         for end in self.support:
             if not abs(end) <= self.half_range * (1 + 1e-12):
@@ -398,7 +398,7 @@ class TwoPointLaw(_LawBetween):
 
     @property
     def code(self) -> LawCode:
-        return LawCode(_TWO_POINT, self.low, self.high - self.low, self.probability)
+        return LawCode(TWO_POINT, self.low, self.high - self.low, self.probability)
 
     @property
     def _moments(self) -> tuple[float, float]:
