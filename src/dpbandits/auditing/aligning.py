@@ -26,6 +26,8 @@ _FACTORS = (1 / 2, 1 / 3, 2.0, -1.0)  # of the first shift, that others may have
 _MOST_PLACES = 31
 _MISSES = 8  # places in a row of which none helps
 _FITS = 0.99
+_AT_ONCE = 4  # tapes on which a move is tried before it is given up
+_ROUNDED = 1e-9
 _SHARES = (0.3, 0.05, 0.01)  # of what the neighbour changes: outputs are equal if they are so close
 
 
@@ -39,6 +41,7 @@ class _Trials:
         self.goals: Floats = np.empty((0, 0))
         self.fit, self.share = 0.0, _SHARES[0]
         self.close: Floats = np.zeros(0)
+        self._known: dict[Move, Floats] = {}
 
     def more(self, tapes: int) -> bool:
         """Add tapes on which the best move fails, and half as many on which it does not."""
@@ -62,26 +65,49 @@ class _Trials:
         old = [(self.keys, self.goals)] if len(self.keys) else []
         self.keys = np.concatenate([k for k, _ in old + rows])
         self.goals = np.concatenate([g for _, g in old + rows])
+        self._known.clear()
         self.fit = self.score(self.best) if len(self.keys) else 0.0
         return failed > 0.005 * seen
 
     def _move(self, shifts: Shifts) -> Move:
         return Move(self.clock, tuple(sorted(shifts.items())))
 
-    def score(self, shifts: Shifts) -> float:
-        """Return the share of the tapes on which a move fits; a long fit counts a little."""
-        ((found, _),) = self.program.run(self.keys, (RARE, self._move(shifts)))
-        differs = np.abs(found - self.goals) > self.close
+    def score(self, shifts: Shifts, least: float = -math.inf) -> float:
+        """Return the share of the tapes on which a move fits; a long fit counts a little.
+
+        Tapes are run until it is known to be below `least`, and no move twice; all count as run,
+        so that the runs that are left for a test do not depend on this.
+        """
+        move, n = self._move(shifts), len(self.keys)
+        runs = self.program.runs + n
+        step = _AT_ONCE if self.program.kind == "program" else n
+        parts = self._known.setdefault(move, np.empty(0))
+        while parts.size < n and float(parts.sum()) + n - parts.size > n * (least - _ROUNDED):
+            these = slice(parts.size, parts.size + step)
+            parts = np.append(parts, self._fits(move, these))
+        self._known[move], self.program.runs = parts, runs
+        return float(parts.mean()) if parts.size == n else -math.inf
+
+    def _fits(self, move: Move, these: slice) -> Floats:
+        """Run a move on some of the tapes; return what each of them counts."""
+        ((found, _),) = self.program.run(self.keys[these], (RARE, move))
+        differs = np.abs(found - self.goals[these]) > self.close
         first = np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
         partly = 0.5 * np.log1p(np.maximum(first, 0)) / math.log1p(max(differs.shape[1], 2))
-        return float(np.where(first < 0, 1.0, partly).mean())
+        fits: Floats = np.where(first < 0, 1.0, partly)
+        return fits
 
     def attempt(self, trials: Iterable[Shifts], margin: float) -> bool:
         """Try moves; keep the best if it is better by more than a margin."""
-        found = max(((self.score(t), i, t) for i, t in enumerate(trials)), default=None)
-        if found is None or found[0] <= self.fit + margin:
+        reached = self.fit + margin
+        found: tuple[float, Shifts] | None = None
+        for trial in trials:
+            score = self.score(trial, reached)
+            if score > self.fit + margin and score >= reached:
+                reached, found = score, (score, trial)
+        if found is None:
             return False
-        self.fit, _, self.best = found
+        self.fit, self.best = found
         return True
 
     def begin(self, places: Iterable[tuple[int, int]], unit: float) -> None:

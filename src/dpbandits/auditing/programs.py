@@ -75,6 +75,7 @@ class Program:
         self._witnesses: list[_Witness] = []
         self._loaded: TablePair | None = None
         self._n_values: int | None = None
+        self._changes = 0.0, 0.0
         self._once: list[Callable[[Rng], Row]] = []
         self._loops: list[Callable[[int, Rng], Row] | None] = []
 
@@ -132,6 +133,8 @@ class Program:
         if pair is self._loaded:
             return
         self._loaded, self._n_values = pair, None
+        change = float(pair.value - pair.table[pair.arm, pair.pull])
+        self._changes = change, -change
         tables, read = (pair.table, pair.neighbour), self._tapes.read[: len(pair.table) + 1]
         self._loops = [self.subject.loop(table, read, pair.arm) for table in tables]
         if all(self._loops):
@@ -140,15 +143,19 @@ class Program:
         self._once = [self.subject.once(table, read, pair.arm) for table in tables]
         keys = new_keys(self.source, 1)
         for side in (LIKELY, RARE):
-            (row,), (used,) = self._run(side, STILL, keys)[0], self._tapes.used(1)
+            (row,), (used,) = self._row(side, keys), self._tapes.used(1)
             witness = _Witness(pair, side, keys, row, int(used))
             self._repeat(witness, "at once")
             if len(self._witnesses) < _WITNESSES:
                 self._witnesses.append(witness)
 
+    def _row(self, side: int, keys: Keys) -> Floats:
+        """Run on one tape, and return the row of its outputs."""
+        return self._together([self._run(side, STILL, keys)])[0]
+
     def _repeat(self, witness: _Witness, when: str) -> None:
         """Refuse a subject whose run does not come out as before."""
-        (row,), (used,) = self._run(witness.side, STILL, witness.keys)[0], self._tapes.used(1)
+        (row,), (used,) = self._row(witness.side, witness.keys), self._tapes.used(1)
         same = np.array_equal(row, witness.row)
         if not same or used != witness.used:
             changed = "used other random numbers" if same else "put out something else"
@@ -206,36 +213,42 @@ class Program:
             If the subject returns now more and now fewer numbers, or refuses the tables.
         """
         size = CHUNK if all(self._loops) else 1
-        parts: list[list[tuple[Floats, Floats]]] = [[] for _ in sides]
+        parts: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in sides]
+        order = range(len(sides))
+        turns = order, order[::-1]
         for turn, start in enumerate(range(0, len(keys), size)):
-            order = range(len(sides)) if turn % 2 == 0 else reversed(range(len(sides)))
-            for i in order:
-                parts[i].append(self._run(*sides[i], keys[start : start + size]))
-        return [(np.concatenate([p for p, _ in each]), np.concatenate([w for _, w in each]))
-                for each in parts]  # fmt: skip
+            these = keys[start : start + size]
+            for i in turns[turn % 2]:
+                parts[i].append(self._run(*sides[i], these))
+        return [self._together(each) for each in parts]
 
-    def _run(self, side: int, move: Move, keys: Keys) -> tuple[Floats, Floats]:
-        """Run on at most `CHUNK` tapes, by a loop, or on one."""
-        pair, tapes, n = self.pair, self._tapes, len(keys)
-        entries = pair.table[pair.arm, pair.pull], pair.value
-        tapes.use(move, float(entries[1 - side] - entries[side]), pair.arm)
-        tapes.put(keys, len(pair.table))
+    def _together(self, parts: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
+        """Join counts and values of some parts to rows, and return them with the weights."""
+        counts, values, log_weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+        rows = np.hstack([counts, values])
+        np.nan_to_num(rows, copy=False, nan=_NOT_A_NUMBER, posinf=_INFINITE, neginf=-_INFINITE)
+        return rows, np.exp(log_weights)
+
+    def _run(self, side: int, move: Move, keys: Keys) -> tuple[Floats, Floats, Floats]:
+        """Return counts, values and log weights of at most `CHUNK` tapes, by a loop, or of one."""
+        tapes, n = self._tapes, len(keys)
+        tapes.use(move, self._changes[side], self.pair.arm)
+        tapes.put(keys, len(self.pair.table))
         self.runs += n
         loop = self._loops[side]
         if loop is not None:
             counts, values = loop(n, tapes.rng)
         else:
-            counts, values = (part[None, :] for part in self._once[side](tapes.rng))
-        if self._n_values not in (None, values.shape[1]):
-            raise ValueError(
-                f"subject={self.subject.label!r} returned {self._n_values} and {values.shape[1]} "
-                "numbers; allowed: always as many"
-            )
-        self._n_values = values.shape[1]
-        rows = np.nan_to_num(
-            np.hstack([counts, values]), nan=_NOT_A_NUMBER, posinf=_INFINITE, neginf=-_INFINITE
-        )
-        return rows, np.exp(tapes.log_weights(n))
+            row = self._once[side](tapes.rng)
+            counts, values = row[0][None], row[1][None]
+        if self._n_values != values.shape[1]:
+            if self._n_values is not None:
+                raise ValueError(
+                    f"subject={self.subject.label!r} returned {self._n_values} and "
+                    f"{values.shape[1]} numbers; allowed: always as many"
+                )
+            self._n_values = values.shape[1]
+        return counts, values, tapes.log_weights(n)
 
     def sample(self, n: int, move: Move, moved: int) -> Seen:
         """Run on new tapes.

@@ -883,16 +883,19 @@ class FunctionSubject(Subject):
             If the function asks for more rewards than the table has.
         """
         rewards, times = FixedRewards(table, read=read), _times(table.size)
+        places, order = times - 1, np.empty(times[-1])
 
         def run(rng: Rng) -> Row:
             rewards.restart()
             released = self.target(rewards, rng)
             values = np.empty(0) if released is None else np.array(released, np.float64).ravel()
-            pulled = np.array(rewards.actions[: times[-1]], dtype=np.float64)
-            order = np.full(times[-1], -1.0)
-            order[: pulled.size] = pulled
-            counts = (order == arm).cumsum()[times - 1].astype(np.float64)
-            return np.append(counts, pulled.size), values
+            pulled = rewards.actions[: order.size]
+            order[: len(pulled)] = pulled
+            order[len(pulled) :] = -1.0
+            shown = np.empty(places.size + 1)
+            shown[:-1] = (order == arm).cumsum()[places]
+            shown[-1] = len(pulled)
+            return shown, values
 
         return run
 

@@ -258,6 +258,7 @@ class Tapes:
         self._whole: Ints = np.zeros(_SIZE, dtype=np.int64)
         self._words, self._numbers = self._whole.view(np.uint64), self._whole.view(np.float64)
         self.read = self._whole[_READ:_KEYS]
+        self._used: tuple[Move, float, int] | None = None
         self.rng: Rng = np.random.Generator(_TapeBits(self._whole))  # type: ignore[arg-type]
 
     def put(self, keys: Keys, n_arms: int) -> None:
@@ -270,12 +271,12 @@ class Tapes:
         n_arms : int
             Number of arms K, whose rewards are read.
         """
-        n = len(keys)
+        n, whole = len(keys), self._whole
         self._words[_KEYS : _KEYS + 2 * n] = keys.ravel()
-        self._whole[_WEIGHTS : _WEIGHTS + n] = 0
-        self._whole[_USED : _USED + n] = 0
-        self._whole[_RUN] = -1
-        self._whole[_ARMS] = n_arms
+        whole[_WEIGHTS : _WEIGHTS + n] = 0
+        whole[_USED : _USED + n] = 0
+        whole[_RUN] = -1
+        whole[_ARMS] = n_arms
         self.read[: n_arms + 1] = 0
 
     def use(self, move: Move, change: float, arm: int) -> None:
@@ -290,11 +291,15 @@ class Tapes:
         arm : int
             The arm whose rewards are counted.
         """
-        count = len(move.shifts)
-        self._whole[[_COUNT, _CLOCK, _ARM]] = count, move.clock, arm
-        for k, ((after, skip), by) in enumerate(move.shifts):
-            self._whole[[_AFTER + k, _SKIP + k]] = after, skip
-            self._numbers[_BY + k] = change * by
+        used = move, change, arm
+        if used == self._used:
+            return
+        self._used, whole, count = used, self._whole, len(move.shifts)
+        whole[_COUNT], whole[_CLOCK], whole[_ARM] = count, move.clock, arm
+        if count:
+            places, by = zip(*move.shifts, strict=True)
+            whole[_AFTER : _AFTER + count], whole[_SKIP : _SKIP + count] = zip(*places, strict=True)
+            self._numbers[_BY : _BY + count] = [change * each for each in by]
 
     def log_weights(self, n: int) -> Floats:
         """Return log w of the first `n` runs, a copy.
