@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpbandits.configuration import Configuration, whole
 
 __all__ = ["Best", "Estimate", "Standing", "best_in_each", "best_of", "standings", "without_some"]
 
+_LOOSE = 1 + 1e-9  # so that rounding decides nothing
 Place = TypeVar("Place", bound=Hashable)
 
 
@@ -79,7 +81,20 @@ def _is_less(a: Estimate, b: Estimate, error: float) -> bool:
     """Tell whether the mean behind `a` is less than that behind `b`, by Welch's test at `error`."""
     if b.mean <= a.mean:
         return False
-    return b.mean - a.mean > _quantile(a, b, error) * math.hypot(a.error, b.error)
+    apart, unit = b.mean - a.mean, math.hypot(a.error, b.error)
+    # Welch's degrees of freedom lie between these two, and most means lie farther apart, or nearer.
+    fewest, most = min(a.n_runs, b.n_runs) - 1, a.n_runs + b.n_runs - 2
+    if apart > _LOOSE * _student(fewest, error) * unit:
+        return True
+    if _LOOSE * apart < _student(most, error) * unit:
+        return False
+    return apart > _quantile(a, b, error) * unit
+
+
+@cache
+def _student(freedom: float, error: float) -> float:
+    """Return Student's quantile."""
+    return float(stats.t.isf(error, freedom))
 
 
 def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:

@@ -7,6 +7,7 @@ a phone. They are drawn anew where table, manifest, or the code that draws has c
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 from collections.abc import Iterator
@@ -93,13 +94,22 @@ def _files(name: str, root: Path) -> dict[str, bytes]:
 
 @contextmanager
 def _drawing(name: str) -> Iterator[None]:
-    """Draw without a display, and say in errors which figure it was."""
+    """Draw without a display, and say in errors which figure it was.
+
+    Python looks for garbage once after a figure, rather than all the while among its many parts.
+    """
     plt.switch_backend("agg")
+    collects = gc.isenabled()
+    gc.disable()
     try:
         yield
     except Exception as error:
         error.add_note(f"figure {name} was being drawn from what is published of it")
         raise
+    finally:
+        if collects:
+            gc.collect(0)
+            gc.enable()
 
 
 def _key(root: Path, name: str) -> str:

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from companion.figures.paper import fit_below, lay_out
-from dpbandits.plotting.style import NarrowError, columns_of, filling, styled
+from dpbandits.plotting.style import NarrowError, RowError, columns_of, filling, styled
 
 WIDE, NARROW = 7.0, 3.5
 """Inches of the column of text, and of a phone."""
@@ -58,9 +58,10 @@ def _laid_out(draw: Callable[[], Figure], width: float) -> Figure:
             figure, needed = _attempt(draw, room, 2)
             if needed is not None and room < needed <= STRETCH * width:
                 figure, _ = _attempt(draw, needed + _HAIR, 2)
-            if figure is not None and (columns_of(figure.axes[0]) > 1 or len(figure.axes) == 1):
-                return figure
-            plt.close(figure)
+            if figure is not None:
+                if columns_of(figure.axes[0]) > 1 or len(figure.axes) == 1:
+                    return figure
+                plt.close(figure)
     room = width
     for _ in range(_TRIES):
         figure, needed = _attempt(draw, room, 1, _SHARE)
@@ -86,8 +87,10 @@ def _attempt(
     """Return the figure, or else the width that its labels need."""
     before = set(plt.get_fignums())
     try:
-        with styled(), filling(room, columns, share):
+        with styled(), filling(room, columns, share, abreast=columns > 1):
             return draw(), None
+    except RowError:
+        return None, None
     except NarrowError as error:
         for number in set(plt.get_fignums()) - before:
             plt.close(number)

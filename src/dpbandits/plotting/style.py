@@ -85,7 +85,7 @@ _LEAST_SHARE = 0.3  # of a panel's width that its curves keep beside their label
 
 _MOST_TICKS, _TICK = 6, 34.0  # on a logarithmic axis, and points that one takes
 
-_room: ContextVar[tuple[float, int, float] | None] = ContextVar("room", default=None)
+_room: ContextVar[tuple[float, int, float, bool] | None] = ContextVar("room", default=None)
 
 
 class NarrowError(ValueError):
@@ -105,6 +105,23 @@ class NarrowError(ValueError):
     def __init__(self, needed: float) -> None:
         super().__init__(f"labels leave no room; {needed:.1f} inches would do")
         self.needed = needed
+
+
+class RowError(NarrowError):
+    """Panels that were to stand beside each other find no room for it.
+
+    Parameters
+    ----------
+    needed : float
+        Width that would do, in inches; kept as an attribute.
+
+    Examples
+    --------
+    >>> with filling(3.5, abreast=True):
+    ...     make_panels({"a": "left", "b": "right"})
+    Traceback (most recent call last):
+    dpbandits.plotting.style.RowError: labels leave no room; 6.5 inches would do
+    """
 
 
 @dataclass(frozen=True)
@@ -338,7 +355,9 @@ def styled() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def filling(width: float, columns: int = 2, share: float = _LEAST_SHARE) -> Iterator[None]:
+def filling(
+    width: float, columns: int = 2, share: float = _LEAST_SHARE, *, abreast: bool = False
+) -> Iterator[None]:
     """Have the figures that are made inside a block fill `width` inches, or more if they need it.
 
     Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
@@ -352,13 +371,16 @@ def filling(width: float, columns: int = 2, share: float = _LEAST_SHARE) -> Iter
         Most panels in a row: 1 or 2.
     share : float
         Least share of a panel's width that its curves keep beside their labels.
+    abreast : bool
+        Whether panels that find no room beside each other are refused by a `RowError`, before
+        anything is drawn, rather than put below each other.
 
     Yields
     ------
     None
         Nothing: the block sets the width.
     """
-    token = _room.set((width, columns, share))
+    token = _room.set((width, columns, share, abreast))
     try:
         yield
     finally:
@@ -478,6 +500,8 @@ def make_panels(
     if room is not None:
         if room[1] < columns or span(columns, _NARROWEST) > room[0]:
             columns = 1
+        if columns < usual and room[3]:
+            raise RowError(span(usual, _NARROWEST))
         least = left + _SLIMMEST * min(width, PANEL_WIDTH)
         whole = max(room[0], least if columns == 1 else span(columns, _NARROWEST))
     height *= 1.0 if columns == usual and whole > _LOWEST * span(usual) else _LOWEST
