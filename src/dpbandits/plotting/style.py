@@ -490,6 +490,11 @@ def make_panels(
         The figure.
     panels : dict of str to matplotlib.axes.Axes
         Its panels by their letters.
+
+    Raises
+    ------
+    RowError
+        If the panels are to stand beside each other (`filling`), and find no room.
     """
 
     def span(columns: int, share: float = 1.0) -> float:
