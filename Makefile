@@ -104,7 +104,7 @@ dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependen
 bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews the book's table
 	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name \
 	    --benchmark-columns=median,iqr,rounds $(if $(RECORD),--record $(RECORD))
-	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD) --chapters)
+	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD))
 
 mutants: $(STAMP) ## put faults in by hand, for eight minutes; goes on where it stopped
 	$(BIN)/python tests/mutants.py --minutes 8

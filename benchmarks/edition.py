@@ -1,17 +1,20 @@
-"""This edition's speed beside that of edition 0.1: seconds of one core.
+"""This edition's speed beside that of edition 0.1, and what making the book takes: core-seconds.
 
 ``python benchmarks/edition.py book/data`` measures and writes ``benchmarks-edition.json``; with
-``--chapters`` it also executes the chapters, two at a time, in
-place; with ``--only-chapters`` or ``--only-limits`` it measures nothing else.
+``--only-limits`` it measures nothing but what is played pull by pull. With ``--work`` it measures
+instead what set-up, chapters, figures, pages, tests and browser take, in this copy of the book, in
+whose place chapters and pages are made anew: about as long as ``make book`` and ``make test``.
 """
 
 import argparse
 import itertools
 import json
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -134,31 +137,88 @@ def limits():
     }
 
 
-CHAPTERS_BEFORE = 4592
-"""Seconds of one core that the stored runs of edition 0.1 had taken."""
+GOALS = {
+    "set-up": (None, None),
+    "chapters": (1848, 600),
+    "figures": (300, 60),
+    "pages": (100, 80),
+    "tests/dpbandits": (None, 450),
+    "tests/companion": (None, 150),
+    "chapters again, by nbval": (1848, 600),
+    "style, types, other tests": (None, None),
+    "pages in a browser": (None, None),
+}
+"""Part of the work → core-seconds of the last edition, where they were measured, and the goal."""
+
+
+def used_by(command, **options):
+    """Run a command; return seconds of all its processes, seconds that passed, and its output."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, check=True, cwd=find_root(), text=True, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    taken = {"processor": round(used, 1), "passed": round(time.perf_counter() - start, 1)}
+    print(*command, taken, flush=True)
+    return taken, done.stdout
+
+
+def forget_kernels():
+    """Remove all compiled kernels: compiling is part of what is measured."""
+    for kernel in Path(dpb.__file__).parent.rglob("*.nb[ic]"):
+        kernel.unlink()
 
 
 def chapters():
-    """Execute all chapters, two at a time; return seconds of one core, and those that passed."""
-    package = Path(dpb.__file__).parent
-    for kernel in (*package.rglob("*.nbi"), *package.rglob("*.nbc")):
-        kernel.unlink()  # compiling is part of what is measured
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [Path(sys.executable).with_name("companion"), "execute", "--at-a-time", "2"]
-    subprocess.run(command, check=True, cwd=find_root())
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"processor": round(used, 1), "passed": round(time.perf_counter() - start, 1)}
+    """Execute all chapters, two at a time; return what they take together, and each."""
+    forget_kernels()
+    words = "execute", "--at-a-time", "2", "--fresh", "--json"
+    program = Path(sys.executable).with_name("companion")
+    taken, output = used_by([program, *words], stdout=subprocess.PIPE)
+    each = {
+        Path(one["chapter"]).stem[:2]: {
+            "processor": one["core_seconds"],
+            "passed": one["seconds"],
+        }
+        for one in json.loads(output)["chapters"]
+    }
+    return taken | {"each": dict(sorted(each.items()))}
+
+
+def work():
+    """Return what each part of `GOALS` takes, the chapters as `chapters` has them."""
+    root = find_root()
+    taken = {}
+    with tempfile.TemporaryDirectory() as copy:
+        used_by(["git", "clone", "--quiet", ".", copy])
+        taken["set-up"], _ = used_by(["make", "--silent", "--directory", copy, "setup"])
+    taken["chapters"] = chapters()
+    shutil.rmtree(root / "_build" / "gallery", ignore_errors=True)
+    draw = "from pathlib import Path; from companion import vector_files as v; "
+    draw += "v.renew_vector_files(Path.cwd())"
+    taken["figures"], _ = used_by([sys.executable, "-c", draw])
+    shutil.rmtree(root / "_build" / "html", ignore_errors=True)
+    taken["pages"], _ = used_by(["make", "--silent", "html"])
+    test = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
+    for place in ("tests/dpbandits", "tests/companion"):
+        taken[place], _ = used_by([*test, place])
+    shutil.rmtree(root / "_build" / "runs", ignore_errors=True)
+    taken["chapters again, by nbval"], _ = used_by(["make", "--silent", "notebooks"])
+    others = sorted(str(path) for path in (root / "tests").glob("test_*.py"))
+    style, _ = used_by(["make", "--silent", "lint", "types"])
+    rest, _ = used_by([*test, *others])
+    taken["style, types, other tests"] = {key: round(style[key] + rest[key], 1) for key in style}
+    look = [sys.executable, "tests/check_pages.py", "_build/html"]
+    taken["pages in a browser"], _ = used_by(look)
+    return taken
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help=f"where {FILE} goes")
-    parser.add_argument("--chapters", action="store_true", help="execute the chapters as well")
     parser.add_argument(
-        "--only-chapters",
+        "--work",
         action="store_true",
-        help="execute the chapters, and measure nothing else",
+        help="measure what making and testing the book takes, and nothing else",
     )
     parser.add_argument(
         "--only-limits",
@@ -169,10 +229,8 @@ def main():
     path = options.folder / FILE
     content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     manifest = {"processor": processor(), "versions": versions()}
-    if options.only_chapters:
-        if content.get("manifest") != manifest:
-            parser.error(f"{path} was measured elsewhere; allowed: --chapters, which measures all")
-        content["chapters"] = chapters()
+    if options.work:
+        content["work"] = {"manifest": manifest, "taken": work(), "goals": GOALS}
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return
     if options.only_limits:
@@ -183,11 +241,8 @@ def main():
     for name, (before, measure) in CASES.items():
         rows.append({"what": name, "before": before, "now": rounded(measure())})
         print(f"{name:40} {before:10.4g} {rows[-1]['now']:10.4g}", flush=True)
-    content |= {"manifest": manifest, "rows": rows, "chapters_before": CHAPTERS_BEFORE}
+    content |= {"manifest": manifest, "rows": rows}
     content["limits"] = limits()
-    content.pop("chapters", None)  # they were measured with others
-    if options.chapters:
-        content["chapters"] = chapters()
     write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -101,7 +101,8 @@ def usual_seconds(chapter: Path) -> float | None:
         return here
     try:
         text = (chapter.parent.parent / "book/data/benchmarks-edition.json").read_text("utf-8")
-        seconds: float = json.loads(text)["chapters"]["each"][chapter.stem[:2]]["passed"]
+        each = json.loads(text)["work"]["taken"]["chapters"]["each"]
+        seconds: float = each[chapter.stem[:2]]["passed"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return seconds
