@@ -205,7 +205,9 @@ def fold_problems(page) -> list[str]:
             page.evaluate("() => history.replaceState(null, '', location.pathname)")
             page.evaluate("id => { location.hash = id; }", target)
             try:
-                page.wait_for_function("node => node.open", arg=fold.element_handle(), timeout=2000)
+                page.wait_for_function(
+                    "node => node.open", arg=fold.element_handle(), timeout=60_000
+                )
             except Exception:
                 problems.append(f"fold {said!r} is not opened by #{target}")
     return problems

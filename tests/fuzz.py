@@ -4,7 +4,7 @@
 by introspection, so that a new one is covered on the day it is added: what its arguments are called
 tells which values are good ones. Each argument in turn gets a bad value. What comes back is an
 answer, or a ValueError or TypeError of one line; never another exception, never an answer for what
-is no number at all, and no wait.
+is no number at all, and no end that never comes.
 """
 
 import contextlib
@@ -42,10 +42,8 @@ MODULES = (
     "dpbandits.schedules",
     "dpbandits.stopping",
 )
-SECONDS = 2.0
-"""Processor time of one call, at most."""
-COMPILING = 60.0
-"""Processor time that what compiles may have."""
+SECONDS = 30.0
+"""Processor time of one call, at most: far more than any needs, far less than what never ends."""
 MOST_SAID = 1000
 """Letters of a message, at most."""
 
@@ -340,14 +338,10 @@ def bounded_memory():
 
 def in_time(function, arguments):
     """Call within `SECONDS`; what is late may have compiled something, and is called again."""
-    try:
-        with bounded_time(SECONDS):
-            return call(function, arguments)
-    except Late:
-        with contextlib.suppress(Late), bounded_time(COMPILING):
-            call(function, arguments)
-        with bounded_time(SECONDS):
-            return call(function, arguments)
+    with contextlib.suppress(Late), bounded_time(SECONDS):
+        return call(function, arguments)
+    with bounded_time(SECONDS):
+        return call(function, arguments)
 
 
 def call(function, arguments):
@@ -394,7 +388,7 @@ def faults(found, method):
                     yield f"{what}: a {type(error).__name__} of {len(str(error))} letters"
                 continue
             except Late:
-                yield f"{what} takes over {SECONDS} s"
+                yield f"{what} takes over {SECONDS} s of the processor"
                 continue
             except Exception as error:
                 yield f"{what}: {type(error).__name__}: {str(error)[:80]}"

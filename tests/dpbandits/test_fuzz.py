@@ -59,5 +59,4 @@ def thinks(mean: float):
 )
 def test_what_is_wrong_is_seen(function, told, monkeypatch):
     monkeypatch.setattr(fuzz, "SECONDS", 0.05)
-    monkeypatch.setattr(fuzz, "COMPILING", 0.05)
     assert any(told in each for each in fuzz.faults(function, None))

@@ -8,11 +8,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 from statistical import may_be_at_most, mean_may_be_at_most, same_law
 from test_validation import refusal
 
 import dpbandits as dpb
+from dpbandits.bounds import lazy
 from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
 from dpbandits.divergences import (
     calibrated_minus,
@@ -448,6 +449,43 @@ def test_no_batch_is_left_out_of_a_bound_however_long_the_horizon(eta, forgets):
     assert np.diff(long.ends) == pytest.approx(long.next_sizes[:-1])
     assert long.ends[-1] <= 1e300 < long.ends[-1] + long.next_sizes[-1]
     assert long.noises[-1] == (1 if forgets else long.noises.size)
+
+
+@pytest.mark.parametrize("exponent", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("silent", [False, True], ids=["each counts", "few are silent"])
+def test_pairs_of_batches_that_cannot_show_are_not_added_up(exponent, silent, monkeypatch):
+    """Against all pairs, one by one, at T = 10³⁰⁰; of a million a part is looked at."""
+    monkeypatch.setattr(lazy, "_BLOCK", 64)
+    frame = Frame([0.5, 0.4, 0.3], 1e300, None, 1.0, 1.0, forgets=True)
+    ends, asked = frame.ends, []
+    least = np.exp(-np.linspace(0, 300, ends.size)) if silent else np.zeros(ends.size)
+    certain, never = np.full((1, ends.size), 2.0), 0.01
+
+    def failure(log_s):
+        asked.append(log_s.size)
+        return never * np.exp(-exponent * log_s)
+
+    found = frame.index_regret(certain, failure, least)
+    looked = sum(asked)
+    every = failure(np.log(ends[:, None] + ends + 2))
+    q = np.where(every > least[:, None], every, 0.0).sum(axis=0)
+    expected = frame.regret(lambda mean: frame.pulls(frame.reaching(mean, certain) + q))
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert looked < (0.05 if exponent > 1 else 0.3) * ends.size**2
+
+
+def test_odds_that_are_sure_to_be_0_or_enormous_are_not_computed():
+    """Those beyond 2000 rewards, each alone with the whole grid, against what stops early."""
+    for best, y in ((0.5, 0.45), (0.9, 0.8995), (0.5, 0.4999999), (1.0, 0.9), (0.3, 0.295)):
+        rewards = 2.0 ** np.arange(11.0, 400.0, 9.0)
+        grid = np.linspace(1.0, 0.0, 2001)
+        below = np.minimum(grid, best)
+        rates = special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best)
+        z = np.sqrt(rewards)[:, None] * (y - grid)
+        logs = special.log_ndtr(z) - special.log_ndtr(-z)
+        logs[:, 1:] -= rewards[:, None] * rates[:-1]
+        expected = np.exp(np.minimum(special.logsumexp(logs, axis=1), 600.0))
+        assert _mean_odds(best, y, rewards) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
 
 def test_a_gap_that_nobody_sees_in_2_60_pulls_costs_more_than_those():

@@ -616,6 +616,22 @@ def test_bounds_grow_with_noise_and_shrink_to_those_without(name):
     assert without <= noisy[0] and np.all(np.diff(noisy) > 0)
 
 
+@pytest.mark.parametrize("exponent", [1.0, 1.1, 1.9])
+def test_octaves_that_cannot_show_in_the_bound_are_left_out(exponent, monkeypatch):
+    """Against every octave up to 10⁶⁰, and some of them are left out."""
+    octaves = []
+
+    def bound():
+        octaves.clear()
+        return dpb.bounds.dp_ucb_int_regret([0.0, 0.3], 1e60, interval=3, exponent=exponent)
+
+    half = td16._half_exp
+    monkeypatch.setattr(td16, "_half_exp", lambda x: octaves.append(len(x)) or half(x))
+    found, looked = bound(), sum(octaves)
+    monkeypatch.setattr(td16, "_ROWS", 10**6)
+    assert found == pytest.approx(bound(), rel=1e-15) and looked < sum(octaves)
+
+
 def test_worst_regret():
     times = [[1, 2], [3, 4]]
     worst = dpb.bounds.worst_regret([0, 0.5, 0.25], 4, times=times)

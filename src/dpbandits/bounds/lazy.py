@@ -46,7 +46,9 @@ _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of �
 _ROUNDS = 200
 _LONGEST = 2.0**60  # up to it the grid has whole numbers
 _NOTHING = 746.0  # e to minus this is 0 in floats
-_BLOCK = 1024  # rows at once, of what is wanted for all pairs of batches
+_BLOCK = 1024  # batches at once, of what is wanted for all pairs of them
+_UNSEEN = 2.0**-54  # a share that rounding takes away
+_ENORMOUS = 600.0  # e to this is more than any number of pulls, and stays finite times a batch
 _Eta = Annotated[float, between(0.05, 100.0)]
 
 
@@ -93,6 +95,11 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
 @kernel(error_model="numpy")
 def _reaching(mean: float, x: float, n: float, k: float, epsilon: float) -> float:
     """Bound the probability that the estimate of an arm is x or more."""
+    tilt = min(4.0 * (x - mean), 0.5 * epsilon)  # Hoeffding's lemma: m(λ, u) ≤ λu + λ²/8
+    if tilt > 0.0:
+        least = n * tilt * (x - mean - tilt / 8) + k * math.log1p(-((tilt / epsilon) ** 2))
+        if least > _NOTHING:
+            return 0.0
     return math.exp(-n * calibrated_minus_kernel(x, mean, k / n, epsilon))
 
 
@@ -233,31 +240,52 @@ class Frame:
         return found
 
     def index_regret(
-        self, thresholds: Floats, failure: Callable[[Floats, slice], Floats]
+        self, thresholds: Floats, failure: Callable[[Floats], Floats], least: Floats | None = None
     ) -> float | Floats:
         """Bound the regret of an index that is above μ* where estimates reach the thresholds.
 
-        Row i of f(log s) bounds the probability that the index is below the mean of the best arm
-        at time s, after i batches of it, so that q_j = Σ_i f_i(log(e_i + e_j + K − 1)).
+        f(log s), which falls, bounds the probability that the index is below the mean of the best
+        arm at time s, so that q_j = Σ_i f(log(e_i + e_j + K − 1)); batches i for which f is not
+        above `least` do not count.
+
+        Of two ends of batches, the lesser is lost in their sum if it is less than 2⁻⁵⁴ of it, so
+        that only pairs near each other are added up one by one. And as q_j ≤ J·f(log(e_j + K − 1)),
+        this stands for q_j from where on it adds less than 2⁻⁵⁴ of a pull.
 
         Parameters
         ----------
         thresholds : numpy.ndarray of float, shape (times, J)
             What the estimates have to reach, at each time and after each batch.
         failure : callable
-            The function f, of arrays, of which it is told the rows.
+            The function f, of arrays.
+        least : numpy.ndarray of float, shape (J,), optional
+            What f is above, after each batch of the best arm, if the index can fail; 0 by default.
 
         Returns
         -------
         float or numpy.ndarray of float
             The bound, in units of reward, of the shape of the times that are wanted.
         """
-        q = np.zeros(self.ends.size)
-        for start in range(0, self.ends.size, _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            with np.errstate(over="ignore"):  # near the largest float
-                together = self.ends[rows, None] + self.ends + self.means.size - 1
-            q += failure(np.log(together), rows).sum(axis=0)
+        ends, others, count = self.ends, self.means.size - 1, self.ends.size
+        floors = np.zeros(count) if least is None else least
+        with np.errstate(over="ignore"):  # near the largest float
+            alone = failure(np.log(ends + others))
+            q = count * alone
+            left = np.cumsum((self.next_sizes * q)[::-1])[::-1]
+            later = np.cumsum(np.where(alone > floors, alone, 0.0)[::-1])[::-1]
+            shown = int(np.searchsorted(-left, -_UNSEEN))
+            for start in range(0, shown, _BLOCK):
+                block = slice(start, min(start + _BLOCK, shown))
+                first = int(np.searchsorted(ends, _UNSEEN * ends[start]))
+                end = int(np.searchsorted(ends, ends[block][-1] / _UNSEEN))
+                found = failure(np.log(ends[first:end, None] + ends[block] + others))
+                q[block] = np.where(found > floors[first:end, None], found, 0.0).sum(axis=0)
+                if first:
+                    q[block] += alone[block] * np.searchsorted(
+                        np.sort(floors[:first]), alone[block]
+                    )
+                if end < count:
+                    q[block] += later[end]
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
     def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> float | Floats:
@@ -330,7 +358,7 @@ def lazy_ucb_regret(
     widths = np.sqrt(sampling * frame.log_times / frame.rewards)
     widths += noise * frame.log_times / (frame.epsilon * frame.rewards)
 
-    def failure(log_s: Floats, _: slice) -> Floats:
+    def failure(log_s: Floats) -> Floats:
         return np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
 
     return frame.index_regret(frame.best - widths, failure)
@@ -382,7 +410,7 @@ def adap_klucb_regret(
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
     thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
     private = 1.5 if math.isfinite(frame.epsilon) else 1.0
-    return frame.index_regret(thresholds, lambda log_s, _: private * np.exp(-alpha * log_s))
+    return frame.index_regret(thresholds, lambda log_s: private * np.exp(-alpha * log_s))
 
 
 @checked_arguments
@@ -438,14 +466,12 @@ def dp_klucb_regret(
     lowest = _least_estimates(frame.best, frame.rewards, frame.noises, frame.epsilon, levels)
     thresholds = np.where(lowest > 0, lowest, -1.0)
     rates = _rates(0.0, frame.best, frame.noises / frame.rewards, frame.epsilon)
-    most = (frame.rewards * rates)[:, None]  # the evidence of an estimate of 0, by batch
 
-    def failure(log_s: Floats, rows: slice) -> Floats:
-        level = log_s + slack * np.log1p(log_s)
-        result: Floats = np.where(level < most[rows], np.exp(-level), 0.0)
-        return result
+    def failure(log_s: Floats) -> Floats:
+        return np.exp(-log_s - slack * np.log1p(log_s))
 
-    return frame.index_regret(thresholds, failure)
+    # no estimate is below 0, whose evidence is above the level of an index that fails
+    return frame.index_regret(thresholds, failure, np.exp(-frame.rewards * rates))
 
 
 @checked_arguments
@@ -510,14 +536,30 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     """Bound E (1 − p)/p, p the chance that Normal(S/n, 1/n) is above y, S Binomial(n, μ*).
 
     Exact up to 2000 rewards; beyond, the odds fall in S, and with P(S ≤ nx) ≤ exp(−n·kl(x, μ*))
-    they are added up on a grid from 1 down to 0.
+    they are added up on a grid from 1 down to 0. With z = √n·(y − x) a point of it adds at most
+    √(2π)(1 + |z|)·exp(n·slope), slope = ±(y − x)²/2 − kl, as Φ(−z) ≥ φ(z)/(1 + z) for z ≥ 0 by
+    Mills' ratio; and at least exp(n·slope) if z ≥ 0, as Φ(−z) ≤ exp(−z²/2)/2.
     """
-    result, special = [], scipy.special
+    special = scipy.special
     grid = np.linspace(1.0, 0.0, 2001)
     below = np.minimum(grid, best)
     rates = special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best)
-    for n in rewards.tolist():
+    rates = np.append(0.0, rates[:-1])  # of all that is up to the next point
+    slopes = 0.5 * (y - grid) * np.abs(y - grid) - rates
+    greatest, growing = slopes.max(), slopes[grid <= y].max(initial=-math.inf)
+    result = np.zeros(rewards.size)
+    for j, n in enumerate(rewards.tolist()):
         x = np.arange(n + 1) / n if n < grid.size else grid
+        if n >= grid.size:
+            # 746 and the logarithms of √(2π), of the size of the grid and of 1 + |z|
+            room = _NOTHING + 1.0 + math.log(grid.size) + math.log1p(math.sqrt(n))
+            if n * greatest < -room:
+                break  # and for all larger n, as n/log n grows
+            if n * growing > _ENORMOUS:
+                result[j:] = math.exp(_ENORMOUS)
+                break
+            seen = n * slopes >= -room
+            x, rare = grid[seen], n * rates[seen]
         z = math.sqrt(n) * (y - x)
         logs = special.log_ndtr(z) - special.log_ndtr(-z)
         if n < grid.size:
@@ -525,10 +567,9 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
             ways = -special.betaln(ones + 1, n - ones + 1) - math.log(n + 1)  # log of n over S
             logs += ways + special.xlogy(ones, best) + special.xlog1py(n - ones, -best)
         else:
-            logs[1:] += (-n * rates)[:-1]
-        # beyond e⁶⁰⁰ it is more than any number of pulls, and stays finite times a batch
-        result.append(math.exp(min(float(special.logsumexp(logs)), 600.0)))
-    return np.array(result)
+            logs -= rare
+        result[j] = math.exp(min(float(special.logsumexp(logs)), _ENORMOUS))
+    return result
 
 
 @checked_arguments

@@ -52,6 +52,7 @@ _Horizon = Annotated[
 ]  # pairs of octaves at each octave
 _RARE = 1 / 8  # η
 _SLACKS = (1.05, 1.2, 1.5, 2.0, 4.0)
+_ROWS = 64  # octaves, or times, at once
 
 
 def _growing(
@@ -354,19 +355,35 @@ def dp_ucb_int_regret(
         rise = first ** (1 - exponent / 2) / noise  # 1/B
         loose = first ** (1 - exponent) / (8 * noise * noise)  # 1/(8mB²)
         spread = last ** ((1 - exponent) / 2) / noise  # 1/(B√m), at the end of a group
+        widen = first ** ((1 - exponent) / 2) / noise
         octaves, when = _octaves(grid)
-        starts = octaves[:, None]
-        since = np.maximum(first + (all_gaps.size - 1) * interval, starts if refreshed else 1.0)
-        root = np.sqrt(2 * np.log(since))
-        there = (first < 2 * starts) * size
-        reached = (first <= grid[:, None]) * size
-        top = np.sqrt(2 * np.log(grid))[:, None] * first ** ((1 - exponent) / 2) / noise
+
+        def below(starts: Floats, exponents: Floats) -> Floats:
+            """Bound P(the index of the best arm is < y at a time), in octaves with such starts."""
+            begun = starts if refreshed else 1.0
+            since = np.maximum(first + (all_gaps.size - 1) * interval, begun)
+            low = _half_exp(exponents - np.sqrt(2 * np.log(since)) * spread)
+            found: Floats = np.minimum(1.0, np.sum((first < 2 * starts) * size * low, axis=1))
+            return found
+
+        def reaching(times: Floats, exponents: Floats) -> Floats:
+            """Bound the number of an arm's releases that reach y, up to some times."""
+            high = _half_exp(exponents + np.sqrt(2 * np.log(times)) * widen)
+            found: Floats = np.sum((first <= times) * size * high, axis=1)
+            return found
 
         def pulls(gap: float, share: float) -> Floats:
-            low = _half_exp(loose - share * gap * rise - root * spread)
-            late = when @ np.minimum(1.0, np.sum(there * low, axis=1))
-            high = _half_exp(loose - (1 - share) * gap * rise + top)
-            found: Floats = interval + interval * np.sum(reached * high, axis=1) + late
+            exponents = loose - share * gap * rise
+            likely = np.ones(octaves.size)  # which stands where it adds less than 2⁻⁵⁴ of the rest
+            for end in range(octaves.size, 0, -_ROWS):
+                start = max(end - _ROWS, 0)
+                likely[start:end] = below(octaves[start:end, None], exponents)
+                if when[0, start:] @ likely[start:] > 2.0**54 * octaves[start]:
+                    break
+            exponents = loose - (1 - share) * gap * rise
+            blocks = (grid[start : start + _ROWS, None] for start in range(0, grid.size, _ROWS))
+            reached = np.concatenate([reaching(times, exponents) for times in blocks])
+            found: Floats = interval + interval * reached + when @ likely
             return found
 
         return _least_regret(all_gaps, grid, pulls)
