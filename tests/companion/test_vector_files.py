@@ -3,11 +3,15 @@
 import json
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
 from companion import vector_files
+from companion.figures import paper
+from companion.figures.paper import PaperFigure
 from companion.vector_files import FOLDER, renew_vector_files, vector_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,3 +92,17 @@ def test_a_table_that_cannot_be_drawn_is_named(book):
     with pytest.raises(AttributeError) as caught:
         renew_vector_files(book)
     assert any("figure fig-d-eps" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("text", ["privacy ε, at $10^{3}$ × Δ", "Ω ∇ Å", "ffi \u2603"])
+def test_a_font_is_embedded_as_matplotlib_would_embed_it(text, monkeypatch):
+    def embedded():
+        figure, axes = plt.subplots()
+        axes.set_title(text)
+        content = PaperFigure(figure, 1.0).pdf()
+        plt.close(figure)
+        return content
+
+    shorter = embedded()
+    monkeypatch.setattr(paper, "small_fonts", nullcontext)
+    assert shorter == embedded()

@@ -8,16 +8,19 @@ width.
 import io
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.backends import backend_pdf
+from matplotlib.backends import _backend_pdf_ps, backend_pdf
 from matplotlib.collections import Collection
 from matplotlib.colors import ListedColormap, to_hex, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.font_manager import get_font
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -50,6 +53,10 @@ GREYS = {
 
 _NARROWEST, _WIDEST, _HIGHEST = 40.0, 300.0, 240.0  # millimetres
 _INCH = 25.4
+_fonts: Any = _backend_pdf_ps  # private, so a test compares what comes of it
+_whole_font = _fonts.get_glyphs_subset
+# Letters, Greek, dashes, exponents, arrows and signs of mathematics:
+_WRITTEN = ((0x20, 0x180), (0x370, 0x400), (0x2010, 0x2060), (0x2070, 0x20A0), (0x2190, 0x2300))
 _PALETTE = {to_hex(colour): GREYS[name] for name, colour in COLOURS.items()}
 
 
@@ -78,7 +85,8 @@ class PaperFigure(NamedTuple):
         about: dict[str, Any] = {"Creator": None, "Producer": None, "CreationDate": None}
         if title:
             about["Title"] = title
-        with styled(), plt.rc_context({"pdf.fonttype": 42, "pdf.use14corefonts": False}):
+        embedded = plt.rc_context({"pdf.fonttype": 42, "pdf.use14corefonts": False})
+        with styled(), embedded, small_fonts():
             pages: Any = backend_pdf.PdfPages(buffer)
             pages._file = file = _scaled_file(buffer, about, self.scale)
             self.figure.savefig(pages, format="pdf")
@@ -102,6 +110,48 @@ class PaperFigure(NamedTuple):
         if ending not in (".pdf", ".png"):
             raise ValueError(f"path={str(path)!r} ends in {ending!r}; allowed: .pdf, .png")
         return write_atomically(path, self.pdf(title) if ending == ".pdf" else self.png())
+
+
+@contextmanager
+def small_fonts() -> Iterator[None]:
+    """Have fonts that are embedded cut out of smaller ones, which leaves them the same.
+
+    For each figure and font matplotlib would read all of its thousands of glyphs.
+    """
+
+    @contextmanager
+    def cut(font: Any, glyphs: Iterable[int]) -> Iterator[Any]:
+        content, places = _small_font(font)
+        if not places.keys() >= set(glyphs):
+            with _whole_font(font, glyphs) as found:
+                yield found
+            return
+        with _whole_font(_Font(content), {places[glyph] for glyph in glyphs}) as (found, moved):
+            where = {glyph: moved[places[glyph]] for glyph in glyphs}
+            yield _fonts.SubsetResults(found, where)
+
+    _fonts.get_glyphs_subset = cut
+    try:
+        yield
+    finally:
+        _fonts.get_glyphs_subset = _whole_font
+
+
+class _Font(io.BytesIO):
+    """A file of one font."""
+
+    face_index = 0
+
+
+@cache
+def _small_font(font: Any) -> tuple[bytes, dict[int, int]]:
+    """Return a font with the letters and signs of `_WRITTEN`, and where their glyphs are in it."""
+    known = get_font(font).get_charmap()
+    codes = [code for first, last in _WRITTEN for code in range(first, last) if code in known]
+    wanted = {known[code] for code in codes}
+    with _whole_font(font, wanted) as (small, places):
+        content = _fonts.font_as_file(small).getvalue()
+        return content, {glyph: places[glyph] for glyph in wanted}
 
 
 def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any:
