@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbandits as dpb
-from dpbandits import _files
+from dpbandits import _files, acceleration
 from dpbandits._files import write_atomically
 from dpbandits.running import case_seeds, describe
 
@@ -44,6 +44,30 @@ def test_a_replicate_is_played_from_its_own_child_seed(algorithm):
         assert np.array_equal(play.regret(C2.gaps), runs.regret[i])
         assert np.array_equal(play.counts[-1], runs.pulls[i])
         assert np.array_equal(play.epoch_ends, runs.epoch_ends[i])
+
+
+@pytest.mark.parametrize("order", ["given", "random"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        *(dpb.DPSE(0.5), dpb.TunedDPSE(5.0), dpb.BennettDPSE(5.0), dpb.BinomialDPSE(5.0)),
+        *(dpb.DPIMED(1.0), dpb.DPKLUCB(1.0), dpb.AdaPKLUCB(1.0), dpb.AdaPUCB(1.0)),
+        *(dpb.AnytimeLazyUCB(1.0), dpb.LazyDPTS(1.0), dpb.LazyDPTS(1.0, draws="batches")),
+    ],
+    ids=lambda algorithm: algorithm.label,
+)
+def test_a_chunk_is_the_runs_that_it_is_made_of(algorithm, order, monkeypatch):
+    """In one compiled call or one by one, in the instance's order of arms or in one of each run."""
+
+    def played(order):
+        runs = dpb.simulate(algorithm, C2, 50_003, 12, checkpoints=[73, 50_003], order=order)
+        ends = [times.tolist() for times in runs.epoch_ends]
+        return runs.regret.tolist(), runs.pulls.tolist(), ends
+
+    at_once, other = played(order), played("given" if order == "random" else "random")
+    monkeypatch.setattr(acceleration, "_many", {})
+    assert played(order) == at_once
+    assert played(order) != other, "control"
 
 
 # ---------------------------------------------------------------- checkpoints

@@ -373,6 +373,7 @@ def play_eliminations(
     horizon: int,
     checkpoints: Times,
     gaps: Floats,
+    shuffles: bool,
     streams: Streams,
 ) -> tuple[Floats, Ints, list[Ints]]:
     """Play on many streams, each as `play_elimination` does.
@@ -389,6 +390,8 @@ def play_eliminations(
         Increasing numbers of pulls; the last ends each run.
     gaps : numpy.ndarray of float, shape (K,)
         Gaps of the arms.
+    shuffles : bool
+        Whether each run meets the arms in an order of its own, drawn at the beginning.
     streams : Streams
         Sources of all randomness of the n runs.
 
@@ -402,13 +405,13 @@ def play_eliminations(
         Numbers of pulls at which the epochs of each run ended.
     """
     rule = rule_of(algorithm, rewards.n_arms, horizon)
-    regret, pulls, ends, until = _runs(rule, rewards.means, gaps, checkpoints, streams)
+    regret, pulls, ends, until = _runs(rule, rewards.means, gaps, checkpoints, shuffles, streams)
     return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]
 
 
 @kernel
 def _runs(
-    rule: Any, means: Floats, gaps: Floats, checkpoints: Ints, streams: Streams
+    rule: Any, means: Floats, gaps: Floats, checkpoints: Ints, shuffles: bool, streams: Streams
 ) -> tuple[Floats, Ints, Ints, Ints]:
     """Return regret (n, C), pulls (n, K), ends of epochs (E,), where runs begin (n + 1,)."""
     n_runs, horizon = streams.states.shape[0], checkpoints[-1]
@@ -417,9 +420,10 @@ def _runs(
     ends, until = np.empty(n_runs * 8, np.int64), np.zeros(n_runs + 1, np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        epoch_ends, last_epoch = eliminate(rule, means, horizon, streams.rng)
-        regret[r] = _regret(gaps, checkpoints, epoch_ends, last_epoch)
-        pulls[r] = _counts(checkpoints[-1:], epoch_ends, last_epoch)[0]
+        order = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
+        epoch_ends, last_epoch = eliminate(rule, means[order], horizon, streams.rng)
+        regret[r] = _regret(gaps[order], checkpoints, epoch_ends, last_epoch)
+        pulls[r, order] = _counts(checkpoints[-1:], epoch_ends, last_epoch)[0]
         first, last = until[r], until[r] + epoch_ends.size
         if last > ends.size:
             ends = np.append(ends, np.empty(ends.size + epoch_ends.size, np.int64))

@@ -2,22 +2,22 @@
 
 Between two releases nothing random happens except for draws of arms, so that a run goes from
 release to release, in O(K log T) steps. Proof: :prf:ref:`prop-epochs`. The loop is told of an
-algorithm by a named tuple, whose type chooses the function that decides.
+algorithm by a named tuple, which says what decides.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.divergences import (
     calibrated_plus_kernel,
     calibrated_plus_tangent,
@@ -44,15 +44,13 @@ from dpbandits.rewards.streams import (
 )
 from dpbandits.schedules import next_size_kernel
 
-__all__ = ["play_batches", "play_race", "play_table"]
+__all__ = ["play_batches", "play_many_batches", "play_race", "play_table"]
 
 RACE_ERROR = 1e-13
 """Distance in total variation, at most, of the law of one pull of Lazy-DP-TS from that of the plain
 program, given the releases. The rule that integrates has a part in it, which is not bounded: with
 panels of a quarter of the width the probabilities of the arms move by 4·10⁻¹⁴ at most, in 60 cases
 of up to 11 arms. The rest is bounded: :prf:ref:`lem-largest-draw`."""
-
-Choice = TypeVar("Choice", bound=Callable[..., tuple[int, Ints]])
 
 
 class _Released(NamedTuple):
@@ -88,77 +86,29 @@ class _State(NamedTuple):
 
 # -------------------------------------------------------------------------- what algorithms choose
 
-
-class _UCBIndex(NamedTuple):
-    """x + √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `noise`."""
-
-    sampling: float
-    noise: float
-    epsilon: float
+_UCB, _KL, _CALIBRATED, _EVIDENCE, _SAMPLE, _RACE = range(6)
 
 
-class _KLIndex(NamedTuple):
-    """max {q : n·kl(y, q) ≤ α·log t}, y = x + α·log t/(εn) moved into [0, 1]."""
+class _Rule(NamedTuple):
+    """What chooses the next arm; its `kind`, of those above, says by what.
 
-    alpha: float
-    epsilon: float
+    - UCB: the largest x + √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `alpha`;
+    - KL: the largest max {q : n·kl(y, q) ≤ α·log t}, y = x + α·log t/(εn) moved into [0, 1];
+    - CALIBRATED: the largest max {q : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}, y in [0, 1] and
+      ξ = `slack`;
+    - EVIDENCE: the largest −n·d̃⁺(y, max y, k/n) − log n, with 0 for k unless `calibrated`;
+    - SAMPLE: the largest of one draw from Normal(y, 1/n) a batch, y as for KL;
+    - RACE: the largest of such draws at each pull.
 
-
-class _CalibratedIndex(NamedTuple):
-    """max {q : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}, y in [0, 1] and ξ = `slack`."""
-
-    slack: float
-    epsilon: float
-
-
-class _Evidence(NamedTuple):
-    """−n·d̃⁺(y, max y, k/n) − log n, with 0 for k unless `calibrated`."""
-
-    calibrated: bool
-    epsilon: float
-
-
-class _Sample(NamedTuple):
-    """One draw from Normal(y, 1/n) a batch, y = x + α·log t/(εn) moved into [0, 1]."""
-
-    alpha: float
-    epsilon: float
-
-
-class _Race(NamedTuple):
-    """A draw from Normal(y, 1/n) at each pull, y = x + α·log t/(εn) moved into [0, 1]."""
-
-    alpha: float
-    epsilon: float
-
-
-_CHOICES: dict[type, Callable[..., tuple[int, Ints]]] = {}
-
-
-def _decides(kind: type) -> Callable[[Choice], Choice]:
-    """Enter what an algorithm does between two releases, by the type of its rule: a decorator."""
-
-    def enter(function: Choice) -> Choice:
-        _CHOICES[kind] = function
-        return function
-
-    return enter
-
-
-def _choose(rule: Any, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
-    """Return the arm whose batch is full next, and the pulls of all arms until it is, shape (K,).
-
-    `due` are the pulls that the open batches still need, t is the number of the next pull. Ties go
-    to the lowest arm number. Where several arms are pulled, the order of all pulls but the last is
-    uniformly random.
+    They are one type, of which the loop is compiled once.
     """
-    return _CHOICES[type(rule)](rule, released, due, t, rng)
 
-
-@overload(_choose)
-def _compiled_choose(rule, released, due, t, rng):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    decided = _CHOICES[rule.instance_class]
-    return lambda rule, released, due, t, rng: decided(rule, released, due, t, rng)
+    kind: int
+    epsilon: float
+    alpha: float = 0.0
+    sampling: float = 0.0
+    slack: float = 0.0
+    calibrated: bool = True
 
 
 @kernel
@@ -169,15 +119,12 @@ def _alone(arm: int, due: Ints) -> tuple[int, Ints]:
     return arm, pulls
 
 
-@_decides(_UCBIndex)
 @kernel
-def _largest_ucb(
-    rule: _UCBIndex, released: _Released, due: Ints, t: int, rng: Rng
-) -> tuple[int, Ints]:
+def _largest_ucb(rule: _Rule, released: _Released, due: Ints, t: int) -> tuple[int, Ints]:
     log_t, index = math.log(t), np.empty(due.size)
     for a in range(due.size):
         n = float(released.rewards[a])
-        width = math.sqrt(rule.sampling * log_t / n) + rule.noise * log_t / (rule.epsilon * n)
+        width = math.sqrt(rule.sampling * log_t / n) + rule.alpha * log_t / (rule.epsilon * n)
         index[a] = released.sums[a] / n + width
     return _alone(int(np.argmax(index)), due)
 
@@ -201,11 +148,8 @@ def _floor(released: _Released, a: int, q: float) -> float:
     return found
 
 
-@_decides(_KLIndex)
 @kernel
-def _largest_kl(
-    rule: _KLIndex, released: _Released, due: Ints, t: int, rng: Rng
-) -> tuple[int, Ints]:
+def _largest_kl(rule: _Rule, released: _Released, due: Ints, t: int) -> tuple[int, Ints]:
     level, arm, highest = rule.alpha * math.log(t), 0, -math.inf
     first = int(np.argmax(released.places))  # it has had the largest index, and is likely to have
     for i in range(due.size + 1):
@@ -225,11 +169,8 @@ def _largest_kl(
     return _alone(arm, due)
 
 
-@_decides(_CalibratedIndex)
 @kernel
-def _largest_calibrated(
-    rule: _CalibratedIndex, released: _Released, due: Ints, t: int, rng: Rng
-) -> tuple[int, Ints]:
+def _largest_calibrated(rule: _Rule, released: _Released, due: Ints, t: int) -> tuple[int, Ints]:
     epsilon, log_t = rule.epsilon, math.log(t)
     level = log_t + rule.slack * math.log1p(log_t)
     arm, highest = 0, -math.inf
@@ -260,11 +201,8 @@ def _largest_calibrated(
     return _alone(arm, due)
 
 
-@_decides(_Evidence)
 @kernel
-def _least_evidence(
-    rule: _Evidence, released: _Released, due: Ints, t: int, rng: Rng
-) -> tuple[int, Ints]:
+def _least_evidence(rule: _Rule, released: _Released, due: Ints) -> tuple[int, Ints]:
     means = np.minimum(np.maximum(released.sums / released.rewards, 0.0), 1.0)
     best = means.max()
     arm, least = 0, math.inf
@@ -291,10 +229,9 @@ def _posteriors(released: _Released, t: int, alpha: float, epsilon: float) -> tu
     return np.minimum(np.maximum(centres, 0.0), 1.0), 1.0 / np.sqrt(released.rewards)
 
 
-@_decides(_Sample)
 @kernel
 def _largest_sample(
-    rule: _Sample, released: _Released, due: Ints, t: int, rng: Rng
+    rule: _Rule, released: _Released, due: Ints, t: int, rng: Rng
 ) -> tuple[int, Ints]:
     centres, deviations = _posteriors(released, t, rule.alpha, rule.epsilon)
     draws = np.empty(due.size)
@@ -303,11 +240,31 @@ def _largest_sample(
     return _alone(int(np.argmax(draws)), due)
 
 
-@_decides(_Race)
 @kernel
-def _race(rule: _Race, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
+def _race(rule: _Rule, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
     shares = largest_draw(*_posteriors(released, t, rule.alpha, rule.epsilon))
     return first_to_finish(rng, shares, due)
+
+
+@kernel
+def _choose(rule: _Rule, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
+    """Return the arm whose batch is full next, and the pulls of all arms until it is, shape (K,).
+
+    `due` are the pulls that the open batches still need, t is the number of the next pull. Ties go
+    to the lowest arm number. Where several arms are pulled, the order of all pulls but the last is
+    uniformly random.
+    """
+    if rule.kind == _UCB:
+        return _largest_ucb(rule, released, due, t)
+    if rule.kind == _KL:
+        return _largest_kl(rule, released, due, t)
+    if rule.kind == _CALIBRATED:
+        return _largest_calibrated(rule, released, due, t)
+    if rule.kind == _EVIDENCE:
+        return _least_evidence(rule, released, due)
+    if rule.kind == _SAMPLE:
+        return _largest_sample(rule, released, due, t, rng)
+    return _race(rule, released, due, t, rng)
 
 
 # ------------------------------------------------------------------------------------------ a run
@@ -325,7 +282,7 @@ def _start(n_arms: int, most_releases: int) -> _State:
 
 
 @kernel
-def _advance(rule: Any, state: _State, checkpoints: Times, counts: Ints, rng: Rng) -> int:
+def _advance(rule: _Rule, state: _State, checkpoints: Times, counts: Ints, rng: Rng) -> int:
     """Pull arms until a batch is full, and count the pulls at the checkpoints.
 
     First each arm has a batch of one pull in turn. Returns the arm of the batch; −1 if the run ends
@@ -378,7 +335,7 @@ def _release(grid: _Grid, state: _State, arm: int, total: float, rng: Rng) -> No
 
 @kernel
 def _run(
-    rule: Any, grid: _Grid, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
+    rule: _Rule, grid: _Grid, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
 ) -> None:
     """Play to the last checkpoint, on Bernoulli arms or on a table."""
     means, _, sums, read, _ = tape
@@ -396,7 +353,7 @@ def _run(
 
 
 @kernel
-def _table_runs(rule: Any, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
+def _table_runs(rule: _Rule, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     n_arms, n_pulls = tape.table.shape
     arms = np.zeros((n_runs, n_pulls), np.int8)
     times, counts = np.arange(1, n_pulls + 1), np.zeros((n_pulls, n_arms), np.int64)
@@ -410,22 +367,22 @@ def _table_runs(rule: Any, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> ND
 # --------------------------------------------------------------------------------------- algorithms
 
 
-def _rule_of(algorithm: LazyBatches) -> tuple[Any, _Grid]:
+def _rule_of(algorithm: LazyBatches) -> tuple[_Rule, _Grid]:
     """Return what the compiled loops are told of an algorithm: its rule, and when it releases."""
     epsilon = algorithm.epsilon
     adds_up = isinstance(algorithm, DPKLUCB | DPIMED)
     grid = _Grid(1.0 / epsilon, algorithm.eta, not adds_up)
     if isinstance(algorithm, AnytimeLazyUCB | AdaPUCB):
         alpha = algorithm.alpha
-        return _UCBIndex(algorithm.share * alpha, alpha, epsilon), grid
+        return _Rule(_UCB, epsilon, alpha, sampling=algorithm.share * alpha), grid
     if isinstance(algorithm, AdaPKLUCB):
-        return _KLIndex(algorithm.alpha, epsilon), grid
+        return _Rule(_KL, epsilon, algorithm.alpha), grid
     if isinstance(algorithm, DPKLUCB):
-        return _CalibratedIndex(algorithm.slack, epsilon), grid
+        return _Rule(_CALIBRATED, epsilon, slack=algorithm.slack), grid
     if isinstance(algorithm, DPIMED):
-        return _Evidence(algorithm.calibrated, epsilon), grid
+        return _Rule(_EVIDENCE, epsilon, calibrated=algorithm.calibrated), grid
     assert isinstance(algorithm, LazyDPTS)
-    return (_Race if algorithm.draws == "pulls" else _Sample)(algorithm.alpha, epsilon), grid
+    return _Rule(_RACE if algorithm.draws == "pulls" else _SAMPLE, epsilon, algorithm.alpha), grid
 
 
 def _most_releases(algorithm: LazyBatches, n_arms: int, pulls: int) -> int:
@@ -466,6 +423,80 @@ def play_batches(
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
     _run(rule, grid, state, bernoulli_tape(rewards.means), checkpoints, counts, rng)
     return _play(state, counts, algorithm.releases)
+
+
+@kernel
+def _runs(
+    rule: _Rule, grid: _Grid, tape: Tape, most: int, checkpoints: Times, shuffles: bool,
+    streams: Streams,
+) -> tuple[Ints, Ints, Ints, Ints]:  # fmt: skip
+    """Return counts (n, C, K), orders of the arms (n, K), releases (R,), where runs begin (n + 1,).
+
+    The counts are in the order in which the run had the arms.
+    """
+    n_runs, n_arms = streams.states.shape[0], tape.means.size
+    counts = np.zeros((n_runs, checkpoints.size, n_arms), np.int64)
+    orders = np.empty((n_runs, n_arms), np.int64)
+    ends, until = np.empty(n_runs * most, np.int64), np.zeros(n_runs + 1, np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        orders[r] = streams.rng.permutation(n_arms) if shuffles else np.arange(n_arms)
+        arms = Tape(tape.means[orders[r]], tape.table, tape.sums, tape.read, tape.ends)
+        state = _start(n_arms, most)
+        _run(rule, grid, state, arms, checkpoints, counts[r], streams.rng)
+        until[r + 1] = until[r] + state.clock[1]
+        ends[until[r] : until[r + 1]] = state.ends[: state.clock[1]]
+    return counts, orders, ends[: until[-1]].copy(), until
+
+
+@plays_many(play_batches)
+def play_many_batches(
+    algorithm: LazyBatches,
+    rewards: DrawnRewards,
+    horizon: int,
+    checkpoints: Times,
+    gaps: Floats,
+    shuffles: bool,
+    streams: Streams,
+) -> tuple[Floats, Ints, list[Ints]]:
+    """Play on many streams, each as `play_batches` does.
+
+    Parameters
+    ----------
+    algorithm : LazyBatches
+        The algorithm.
+    rewards : DrawnRewards
+        The arms.
+    horizon : int
+        Not used: these algorithms do not know it.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls; the last ends each run.
+    gaps : numpy.ndarray of float, shape (K,)
+        Gaps of the arms.
+    shuffles : bool
+        Whether each run meets the arms in an order of its own, drawn at the beginning.
+    streams : Streams
+        Sources of all randomness of the n runs.
+
+    Returns
+    -------
+    regret : numpy.ndarray of float, shape (n, C)
+        Pseudo-regret at the checkpoints.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of the arms at the end.
+    epoch_ends : list of numpy.ndarray of int, length n
+        Times of each run's releases.
+    """
+    rule, grid = _rule_of(algorithm)
+    most = _most_releases(algorithm, rewards.n_arms, int(checkpoints[-1]))
+    tape = bernoulli_tape(rewards.means)
+    counts, orders, ends, until = _runs(rule, grid, tape, most, checkpoints, shuffles, streams)
+    regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
+    pulls = np.empty_like(orders)
+    np.put_along_axis(pulls, orders, counts[:, -1], axis=1)
+    if not algorithm.releases:
+        until[:] = 0
+    return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]
 
 
 accelerates(

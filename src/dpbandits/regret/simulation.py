@@ -297,11 +297,12 @@ def _play_many(
     horizon: int,
     times: Ints,
     many: Callable[..., tuple[Floats, Ints, list[Ints]]],
+    shuffles: bool,
     streams: Streams,
 ) -> list[Replicate]:
     """Play a replicate on each stream in one compiled call."""
-    source = instance.rewards(streams.rng)
-    regret, pulls, epoch_ends = many(algorithm, source, horizon, times, instance.gaps, streams)
+    told = algorithm, instance.rewards(streams.rng), horizon, times, instance.gaps, shuffles
+    regret, pulls, epoch_ends = many(*told, streams)
     return list(zip(regret, pulls, epoch_ends, strict=True))
 
 
@@ -361,10 +362,11 @@ def _replicated(
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
     play_many = None
-    if fast is not None and fast.many is not None and not shuffles:
-        play_many = partial(_play_many, algorithm, instance, last, times, fast.many)
+    if fast is not None and fast.many is not None:
+        play_many = partial(_play_many, algorithm, instance, last, times, fast.many, shuffles)
         if (streams := streams_of(Seeds([0], range(1)))) is not None:
-            warm_up = partial(_play_many, algorithm, instance, last, short, fast.many, streams)
+            told_short = algorithm, instance, last, short, fast.many, shuffles
+            warm_up = partial(_play_many, *told_short, streams)
     elif fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
         warm_up = partial(_check_program, algorithm, instance, last, short, how)
     # a function is not asked more than it must be
