@@ -151,14 +151,20 @@ GOALS = {
 """Part of the work → core-seconds of the last edition, where they were measured, and the goal."""
 
 
+FAILED = []
+"""Commands that have failed: what they took is no measurement."""
+
+
 def used_by(command, **options):
     """Run a command; return seconds of all its processes, seconds that passed, and its output."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, check=True, cwd=find_root(), text=True, **options)
+    done = subprocess.run(command, check=False, cwd=find_root(), text=True, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     taken = {"processor": round(used, 1), "passed": round(time.perf_counter() - start, 1)}
     print(*command, taken, flush=True)
+    if done.returncode:
+        FAILED.append(command)
     return taken, done.stdout
 
 
@@ -231,6 +237,8 @@ def main():
     manifest = {"processor": processor(), "versions": versions()}
     if options.work:
         content["work"] = {"manifest": manifest, "taken": work(), "goals": GOALS}
+        if FAILED:
+            parser.error(f"nothing is written, as these failed: {FAILED}; found {content['work']}")
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return
     if options.only_limits:
