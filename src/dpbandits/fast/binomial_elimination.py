@@ -175,14 +175,13 @@ def _bracket(tests: Tests, epoch: int, leader: float, coefficients: Floats) -> t
 
 @entered_for(eliminate, Tests)
 @kernel
-def _eliminate_by_tests(tests: Tests, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+def _eliminate_by_tests(
+    tests: Tests, means: Floats, horizon: int, rng: Rng, epoch_ends: Ints, last_epoch: Ints
+) -> int:
     epsilon, memory = tests.epsilon, len(tests.coefficients)
     viable = np.arange(means.size)
     released = np.zeros((memory, means.size))
     counts = np.empty(means.size)
-    last_epoch = np.empty(means.size, np.int64)
-    epoch_ends = np.empty(tests.pulls.size, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1 and epoch < tests.pulls.size:
         fresh = tests.pulls[epoch] - (tests.pulls[epoch - 1] if epoch > 0 else 0)
@@ -197,12 +196,15 @@ def _eliminate_by_tests(tests: Tests, means: Floats, horizon: int, rng: Rng) -> 
             for i in range(size):
                 released[slot, viable[i]] += laplace(rng, 1.0 / epsilon)
         noises = min(epoch + 1, memory)
-        counts[:size] = 0.0
+        for i in range(size):
+            counts[i] = 0.0
         for j in range(noises):  # the oldest first, as the plain program adds them up
             row = released[(slot + memory + 1 - noises + j) % memory]
             for i in range(size):
                 counts[i] += row[viable[i]]
-        best = counts[:size].max()
+        best = counts[0]
+        for i in range(1, size):
+            best = max(best, counts[i])
         coefficients = tests.coefficients[noises - 1]
         low, high = _bracket(tests, epoch, best, coefficients)
         n, log_level = tests.counted[epoch], tests.log_level
@@ -222,9 +224,15 @@ def _eliminate_by_tests(tests: Tests, means: Floats, horizon: int, rng: Rng) -> 
                 kept += 1
         size = kept
         epoch += 1
-    last_epoch[viable[:size]] = epoch + 1
-    return epoch_ends[:epoch].copy(), last_epoch
+    for i in range(size):
+        last_epoch[viable[i]] = epoch + 1
+    return epoch
 
 
-rule_of.register(BinomialDPSE, tests_of)
+@rule_of.register
+def _rule_of_two_p_values(algorithm: BinomialDPSE, n_arms: int, horizon: int) -> tuple[Tests, int]:
+    tests = tests_of(algorithm, n_arms, horizon)
+    return tests, tests.pulls.size
+
+
 accelerates(BinomialDPSE, on=DrawnRewards, name="epoch by epoch")(play_elimination)

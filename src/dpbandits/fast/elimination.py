@@ -7,7 +7,6 @@ last is all there is to know of a run; pulls and regret are arithmetic on it.
 
 from __future__ import annotations
 
-import itertools
 import math
 from functools import singledispatch
 from typing import Any, NamedTuple
@@ -70,17 +69,22 @@ class EliminationPlay(Play):
     @property
     def counts(self) -> Ints:
         """Pulls of each arm at the checkpoints, shape (C, K), counted anew when read."""
-        counts: Ints = _counts(self.checkpoints, self.epoch_ends, self.last_epoch)
-        return counts
+        return self._counts_at(self.checkpoints)
 
     @property
     def pulls(self) -> Ints:
-        counts: Ints = _counts(self.checkpoints[-1:], self.epoch_ends, self.last_epoch)
-        found: Ints = counts[0]
-        return found
+        last: Ints = self._counts_at(self.checkpoints[-1:])[0]
+        return last
+
+    def _counts_at(self, checkpoints: Times) -> Ints:
+        """Return the pulls of each arm at some of the checkpoints, the last among them."""
+        counts = np.empty((checkpoints.size, self.last_epoch.size), np.int64)
+        _counts(checkpoints, self.epoch_ends, self.last_epoch, counts)
+        return counts
 
     def regret(self, gaps: Floats) -> Floats:
-        regret: Floats = _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch)
+        regret = np.empty(self.checkpoints.size)
+        _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch, regret)
         return regret
 
     def fault(self, checkpoints: Times, n_arms: int) -> str:  # the counts cannot be wrong otherwise
@@ -89,30 +93,35 @@ class EliminationPlay(Play):
 
 
 @kernel
-def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Ints:
-    """Return the pulls of each arm at the checkpoints, shape (C, K)."""
-    counts = np.zeros((checkpoints.size, last_epoch.size), np.int64)
+def _counts(checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints, counts: Ints) -> None:
+    """Write the pulls of each arm at the checkpoints, shape (C, K)."""
     done = np.zeros(last_epoch.size, np.int64)
     start, c = 0, 0
     for e in range(epoch_ends.size + 1):
-        viable = np.flatnonzero(last_epoch > e)
+        size = 0
+        for a in range(last_epoch.size):
+            size += last_epoch[a] > e
         stop = epoch_ends[e] if e < epoch_ends.size else checkpoints[-1]
         while c < checkpoints.size and checkpoints[c] <= stop:
-            counts[c] = done
-            turns, rest = divmod(checkpoints[c] - start, viable.size)
-            for i in range(viable.size):
-                counts[c, viable[i]] += turns + (i < rest)
+            turns, rest = divmod(checkpoints[c] - start, size)
+            i = 0
+            for a in range(last_epoch.size):
+                counts[c, a] = done[a]
+                if last_epoch[a] > e:
+                    counts[c, a] += turns + (i < rest)
+                    i += 1
             c += 1
-        for a in viable:
-            done[a] += (stop - start) // viable.size
+        for a in range(last_epoch.size):
+            if last_epoch[a] > e:
+                done[a] += (stop - start) // size
         start = stop
-    return counts
 
 
 @kernel
-def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints) -> Floats:
-    """Return the pseudo-regret at the checkpoints, shape (C,)."""
-    regret = np.empty(checkpoints.size)
+def _regret(
+    gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints, regret: Floats
+) -> None:
+    """Write the pseudo-regret at the checkpoints, shape (C,)."""
     turn = np.zeros(gaps.size + 1)  # regret of the first pulls of one turn of the viable arms
     start, before, c = 0, 0.0, 0
     for e in range(epoch_ends.size + 1):
@@ -128,12 +137,13 @@ def _regret(gaps: Floats, checkpoints: Ints, epoch_ends: Ints, last_epoch: Ints)
             c += 1
         before += (stop - start) // size * turn[size]
         start = stop
-    return regret
 
 
 @by_type
-def eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs of a run, and the epoch in which each arm was pulled last.
+def eliminate(
+    rule: Any, means: Floats, horizon: int, rng: Rng, epoch_ends: Ints, last_epoch: Ints
+) -> int:
+    """Play a run, write its record, and return the number of its epochs.
 
     Parameters
     ----------
@@ -145,13 +155,15 @@ def eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, I
         Number of pulls of the run.
     rng : numpy.random.Generator
         Source of all randomness.
+    epoch_ends : numpy.ndarray of int, shape (at least E,)
+        Where the numbers of pulls at which the epochs ended are written.
+    last_epoch : numpy.ndarray of int, shape (K,)
+        Where the epochs in which the arms were pulled last are, as `EliminationPlay` has them.
 
     Returns
     -------
-    epoch_ends : numpy.ndarray of int, shape (E,)
-        Numbers of pulls at which the epochs ended.
-    last_epoch : numpy.ndarray of int, shape (K,)
-        As `EliminationPlay` has it.
+    int
+        Number E of epochs.
     """
     raise TypeError
 
@@ -197,12 +209,11 @@ def _tuned_epoch(rule: _Tuned, size: int, epoch: int) -> tuple[int, float, float
 @entered_for(eliminate, _Printed)
 @entered_for(eliminate, _Tuned)
 @kernel
-def _eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+def _eliminate(
+    rule: Any, means: Floats, horizon: int, rng: Rng, epoch_ends: Ints, last_epoch: Ints
+) -> int:
     viable = np.arange(means.size)
     released = np.empty(means.size)
-    last_epoch = np.empty(means.size, np.int64)
-    epoch_ends = np.empty(_MOST_EPOCHS, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1:
         pulls, threshold, scale = _epoch_of(rule, size, epoch)
@@ -216,7 +227,9 @@ def _eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, 
         if rule.epsilon < math.inf:
             for i in range(size):
                 released[i] += laplace(rng, scale)
-        best = released[:size].max()
+        best = released[0]
+        for i in range(1, size):
+            best = max(best, released[i])
         kept = 0
         for i in range(size):
             last_epoch[viable[i]] = epoch
@@ -224,8 +237,9 @@ def _eliminate(rule: Any, means: Floats, horizon: int, rng: Rng) -> tuple[Ints, 
                 viable[kept] = viable[i]
                 kept += 1
         size = kept
-    last_epoch[viable[:size]] = epoch + 1
-    return epoch_ends[:epoch].copy(), last_epoch
+    for i in range(size):
+        last_epoch[viable[i]] = epoch + 1
+    return epoch
 
 
 class _ByVariance(NamedTuple):
@@ -239,15 +253,12 @@ class _ByVariance(NamedTuple):
 @entered_for(eliminate, _ByVariance)
 @kernel
 def _eliminate_by_variance(
-    rule: _ByVariance, means: Floats, horizon: int, rng: Rng
-) -> tuple[Ints, Ints]:
-    """Return the ends of the epochs, shape (E,), and each arm's last epoch, shape (K,)."""
+    rule: _ByVariance, means: Floats, horizon: int, rng: Rng, epoch_ends: Ints, last_epoch: Ints
+) -> int:
     plan, memory, epsilon = rule
     viable = np.arange(means.size)
     last = np.zeros((means.size, memory, 2))  # releases of viable arms: epoch e's in e % memory
     sums, spreads = np.empty(means.size), np.empty(means.size)
-    last_epoch = np.empty(means.size, np.int64)
-    epoch_ends = np.empty(plan.pulls.size, np.int64)
     size, epoch, t = means.size, 0, 0
     while size > 1:
         pulls = plan.pulls[epoch]
@@ -279,16 +290,17 @@ def _eliminate_by_variance(
                     last[kept] = last[i]
                 kept += 1
         size = kept
-    last_epoch[viable[:size]] = epoch + 1
-    return epoch_ends[:epoch].copy(), last_epoch
+    for i in range(size):
+        last_epoch[viable[i]] = epoch + 1
+    return epoch
 
 
 # ------------------------------------------------------------------------------------ algorithms
 
 
 @singledispatch
-def rule_of(algorithm: Any, n_arms: int, horizon: int) -> Any:
-    """Return what the compiled loop is told of an algorithm.
+def rule_of(algorithm: Any, n_arms: int, horizon: int) -> tuple[Any, int]:
+    """Return what the compiled loop is told of an algorithm, and how many epochs it has at most.
 
     Parameters
     ----------
@@ -301,8 +313,10 @@ def rule_of(algorithm: Any, n_arms: int, horizon: int) -> Any:
 
     Returns
     -------
-    NamedTuple
+    rule : NamedTuple
         The first argument of `eliminate`.
+    most_epochs : int
+        Number of epochs of a run, at most.
 
     Raises
     ------
@@ -313,23 +327,27 @@ def rule_of(algorithm: Any, n_arms: int, horizon: int) -> Any:
 
 
 @rule_of.register
-def _rule_of_dp_se(algorithm: DPSE, n_arms: int, horizon: int) -> _Printed:
-    return _Printed(algorithm.confidence(horizon), algorithm.epsilon)
+def _rule_of_dp_se(algorithm: DPSE, n_arms: int, horizon: int) -> tuple[_Printed, int]:
+    return _Printed(algorithm.confidence(horizon), algorithm.epsilon), _MOST_EPOCHS
 
 
 @rule_of.register
-def _rule_without_noise(algorithm: SuccessiveElimination, n_arms: int, horizon: int) -> _Printed:
+def _rule_without_noise(
+    algorithm: SuccessiveElimination, n_arms: int, horizon: int
+) -> tuple[_Printed, int]:
     return _rule_of_dp_se(DPSE(math.inf, algorithm.beta), n_arms, horizon)
 
 
 @rule_of.register
-def _rule_of_tuned(algorithm: TunedDPSE, n_arms: int, horizon: int) -> _Tuned:
-    return _Tuned(algorithm.epochs(n_arms, horizon), algorithm.epsilon)
+def _rule_of_tuned(algorithm: TunedDPSE, n_arms: int, horizon: int) -> tuple[_Tuned, int]:
+    pulls = algorithm.epochs(n_arms, horizon)
+    return _Tuned(pulls, algorithm.epsilon), pulls.size
 
 
 @rule_of.register
-def _rule_by_variance(algorithm: BennettDPSE, n_arms: int, horizon: int) -> _ByVariance:
-    return _ByVariance(algorithm.plan(n_arms, horizon), algorithm.memory, algorithm.epsilon)
+def _rule_by_variance(algorithm: BennettDPSE, n_arms: int, horizon: int) -> tuple[_ByVariance, int]:
+    plan = algorithm.plan(n_arms, horizon)
+    return _ByVariance(plan, algorithm.memory, algorithm.epsilon), plan.pulls.size
 
 
 # ------------------------------------------------------------------------------------------ runs
@@ -361,9 +379,11 @@ def play_elimination(
     EliminationPlay
         The pulls at the checkpoints.
     """
-    rule = rule_of(algorithm, rewards.n_arms, horizon)
-    record = eliminate(rule, rewards.means, int(checkpoints[-1]), rng)
-    return EliminationPlay(checkpoints, *record)
+    rule, most_epochs = rule_of(algorithm, rewards.n_arms, horizon)
+    epoch_ends, last_epoch = np.empty(most_epochs, np.int64), np.empty(rewards.n_arms, np.int64)
+    record = epoch_ends, last_epoch
+    epochs = eliminate(rule, rewards.means, int(checkpoints[-1]), rng, *record)
+    return EliminationPlay(checkpoints, epoch_ends[:epochs], last_epoch)
 
 
 @plays_many(play_elimination)
@@ -404,29 +424,51 @@ def play_eliminations(
     epoch_ends : list of numpy.ndarray of int, length n
         Numbers of pulls at which the epochs of each run ended.
     """
-    rule = rule_of(algorithm, rewards.n_arms, horizon)
-    regret, pulls, ends, until = _runs(rule, rewards.means, gaps, checkpoints, shuffles, streams)
-    return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]
+    rule, most_epochs = rule_of(algorithm, rewards.n_arms, horizon)
+    n_runs, last = len(streams.states), int(checkpoints[-1])
+    ends = np.empty((n_runs, most_epochs), np.int64)
+    last_epoch, orders, pulls = np.empty((3, n_runs, rewards.n_arms), np.int64)
+    epochs, regret = np.empty(n_runs, np.int64), np.empty((n_runs, checkpoints.size))
+    _runs(rule, rewards.means, last, shuffles, streams, orders, ends, last_epoch, epochs)
+    _account(gaps, checkpoints, orders, ends, last_epoch, epochs, regret, pulls)
+    return regret, pulls, [row[:size] for row, size in zip(ends, epochs.tolist(), strict=True)]
 
 
 @kernel
 def _runs(
-    rule: Any, means: Floats, gaps: Floats, checkpoints: Ints, shuffles: bool, streams: Streams
-) -> tuple[Floats, Ints, Ints, Ints]:
-    """Return regret (n, C), pulls (n, K), ends of epochs (E,), where runs begin (n + 1,)."""
-    n_runs, horizon = streams.states.shape[0], checkpoints[-1]
-    regret = np.empty((n_runs, checkpoints.size))
-    pulls = np.empty((n_runs, means.size), np.int64)
-    ends, until = np.empty(n_runs * 8, np.int64), np.zeros(n_runs + 1, np.int64)
-    for r in range(n_runs):
+    rule: Any,
+    means: Floats,
+    horizon: int,
+    shuffles: bool,
+    streams: Streams,
+    orders: Ints,
+    ends: Ints,
+    last_epoch: Ints,
+    epochs: Ints,
+) -> None:
+    """Write orders of arms (n, K), ends of epochs (n, E), last epochs (n, K), their numbers (n,)."""
+    for r in range(epochs.size):
         begin_stream(streams, r)
-        order = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
-        epoch_ends, last_epoch = eliminate(rule, means[order], horizon, streams.rng)
-        regret[r] = _regret(gaps[order], checkpoints, epoch_ends, last_epoch)
-        pulls[r, order] = _counts(checkpoints[-1:], epoch_ends, last_epoch)[0]
-        first, last = until[r], until[r] + epoch_ends.size
-        if last > ends.size:
-            ends = np.append(ends, np.empty(ends.size + epoch_ends.size, np.int64))
-        ends[first:last] = epoch_ends
-        until[r + 1] = last
-    return regret, pulls, ends[: until[-1]].copy(), until
+        orders[r] = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
+        played = means[orders[r]]
+        epochs[r] = eliminate(rule, played, horizon, streams.rng, ends[r], last_epoch[r])
+
+
+@kernel
+def _account(
+    gaps: Floats,
+    checkpoints: Ints,
+    orders: Ints,
+    ends: Ints,
+    last_epoch: Ints,
+    epochs: Ints,
+    regret: Floats,
+    pulls: Ints,
+) -> None:
+    """Write the regret (n, C) and the pulls (n, K) of runs; it does not depend on the algorithm."""
+    counts = np.empty((1, gaps.size), np.int64)
+    for r in range(epochs.size):
+        epoch_ends = ends[r, : epochs[r]]
+        _regret(gaps[orders[r]], checkpoints, epoch_ends, last_epoch[r], regret[r])
+        _counts(checkpoints[-1:], epoch_ends, last_epoch[r], counts)
+        pulls[r, orders[r]] = counts[0]
