@@ -33,7 +33,7 @@ from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
 from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards
+from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards, Source, tape_of
 from dpbandits.stopping import halting_law
 
 INF = float("inf")
@@ -61,6 +61,60 @@ class Burning(FixedRewards):
         for _ in range(size):
             self.rng.random()
         return super().total(arm, size)
+
+
+class AsDrawn(Source):
+    """Rewards of an instance, drawn with the numbers that the compiled loops take for them.
+
+    One for each pull, which is a Bernoulli reward where that is the law; of other laws rewards are
+    drawn ahead, as many as a tape holds.
+    """
+
+    def __init__(self, instance, rng):
+        self.rng, self.drawn = rng, instance.rewards(rng)
+        self.n_arms, self.means = instance.n_arms, instance.means
+        self.most = tape_of(self.drawn).table.shape[1]
+        self.ahead = [[] for _ in range(self.n_arms)]
+
+    def reward(self, arm):
+        if isinstance(self.drawn, DrawnRewards):
+            return float(self.rng.random() < self.means[arm])
+        if not self.ahead[arm]:
+            self.ahead[arm] = self.drawn.ready(arm, self.most).tolist()
+        self.rng.random()
+        return self.ahead[arm].pop(0)
+
+    def total(self, arm, size):
+        return sum(self.reward(arm) for _ in range(size))
+
+
+@dataclass(frozen=True)
+class SameDraws:
+    """Equal generators give the same arm at every pull, if rewards are drawn `AsDrawn`."""
+
+    algorithm: object
+    other: object
+    instance: object
+    horizon: int = 300
+    runs: int = 3
+
+    def holds(self, name):
+        times = np.arange(1, self.horizon + 1)
+        fast, plain, other = (np.random.default_rng(7) for _ in range(3))
+        differing = 0
+        for _ in range(self.runs):
+            counts = [
+                algorithm.draw(source, self.horizon, times, rng, how).counts
+                for algorithm, source, rng, how in (
+                    (self.algorithm, self.instance, fast, name),
+                    (self.algorithm, AsDrawn(self.instance, plain), plain, "reference"),
+                    (self.other, self.instance, other, name),
+                )
+            ]
+            assert np.array_equal(counts[0], counts[1])
+            assert fast.random() == plain.random(), "no number more"
+            differing += not np.array_equal(counts[0], counts[2])
+        assert differing, "control"
 
 
 @dataclass(frozen=True)
@@ -384,8 +438,8 @@ CASES |= {
 LDP = dpb.LDPUCB(9.0), dpb.LDPUCB(4.0)
 CASES |= {
     (dpb.LDPUCB, TableRuns, "pull by pull"): [SameTables(*LDP)],
-    (dpb.LDPUCB, LawRewards, "pull by pull"): [SameLaw(*LDP, BETAS, 150)],
-    (dpb.LDPUCB, DrawnRewards, "pull by pull"): [SameLaw(*LDP, THREE, 150)],
+    (dpb.LDPUCB, LawRewards, "pull by pull"): [SameDraws(*LDP, BETAS)],
+    (dpb.LDPUCB, DrawnRewards, "pull by pull"): [SameDraws(*LDP, THREE)],
 }
 INT = dpb.DPUCBInt(0.2), dpb.DPUCBInt(0.2, noise=3.0)
 CASES |= {
@@ -393,8 +447,8 @@ CASES |= {
         SameTables(replace(INT[0], reading=each), INT[1])
         for each in ("refreshed", "frozen", "literal")
     ],
-    (dpb.DPUCBInt, LawRewards, "pull by pull"): [SameLaw(*INT, BETAS, 150)],
-    (dpb.DPUCBInt, DrawnRewards, "pull by pull"): [SameLaw(*INT, THREE, 150)],
+    (dpb.DPUCBInt, LawRewards, "pull by pull"): [SameDraws(*INT, BETAS)],
+    (dpb.DPUCBInt, DrawnRewards, "pull by pull"): [SameDraws(*INT, THREE)],
     (dpb.DPUCBInt, DrawnRewards, "skipping"): [
         SameLaw(
             *(dpb.DPUCBInt(0.05, each, noise=noise) for noise in (1.0, 4.0)),
@@ -552,8 +606,8 @@ for kind, pair in INDEX.items():
         (kind, TableRuns, "pull by pull"): [
             SameTables(*each) for each in (pair, *MORE_TABLES.get(kind, []))
         ],
-        (kind, LawRewards, "pull by pull"): [SameLaw(*pair, BETAS, 150)],
-        (kind, DrawnRewards, "pull by pull"): [SameLaw(*pair, THREE, 150)],
+        (kind, LawRewards, "pull by pull"): [SameDraws(*pair, BETAS)],
+        (kind, DrawnRewards, "pull by pull"): [SameDraws(*pair, THREE)],
         (kind, DrawnRewards, "skipping"): [
             SameLaw(*pair, FAR, 12_000, 1000, "pull by pull", at_once=0.1)
         ],
