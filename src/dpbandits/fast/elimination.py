@@ -427,48 +427,44 @@ def play_eliminations(
     rule, most_epochs = rule_of(algorithm, rewards.n_arms, horizon)
     n_runs, last = len(streams.states), int(checkpoints[-1])
     ends = np.empty((n_runs, most_epochs), np.int64)
-    last_epoch, orders, pulls = np.empty((3, n_runs, rewards.n_arms), np.int64)
-    epochs, regret = np.empty(n_runs, np.int64), np.empty((n_runs, checkpoints.size))
-    _runs(rule, rewards.means, last, shuffles, streams, orders, ends, last_epoch, epochs)
-    _account(gaps, checkpoints, orders, ends, last_epoch, epochs, regret, pulls)
-    return regret, pulls, [row[:size] for row, size in zip(ends, epochs.tolist(), strict=True)]
+    orders, last_epoch, pulls = np.empty((3, n_runs, rewards.n_arms), np.int64)
+    runs = _Runs(orders, ends, last_epoch, np.empty(n_runs, np.int64))
+    regret = np.empty((n_runs, checkpoints.size))
+    _play_runs(rule, rewards.means, last, shuffles, streams, runs)
+    _account(gaps, checkpoints, runs, regret, pulls)
+    until = runs.epochs.tolist()
+    return regret, pulls, [row[:size] for row, size in zip(ends, until, strict=True)]
+
+
+class _Runs(NamedTuple):
+    """Orders of the arms (n, K), ends of epochs (n, E), last epochs (n, K), their numbers (n,)."""
+
+    orders: Ints
+    ends: Ints
+    last_epoch: Ints
+    epochs: Ints
 
 
 @kernel
-def _runs(
-    rule: Any,
-    means: Floats,
-    horizon: int,
-    shuffles: bool,
-    streams: Streams,
-    orders: Ints,
-    ends: Ints,
-    last_epoch: Ints,
-    epochs: Ints,
+def _play_runs(
+    rule: Any, means: Floats, horizon: int, shuffles: bool, streams: Streams, runs: _Runs
 ) -> None:
-    """Write orders of arms (n, K), ends of epochs (n, E), last epochs (n, K), their numbers (n,)."""
-    for r in range(epochs.size):
+    """Play a run on each stream, and write what there is to know of it."""
+    for r in range(runs.epochs.size):
         begin_stream(streams, r)
-        orders[r] = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
-        played = means[orders[r]]
-        epochs[r] = eliminate(rule, played, horizon, streams.rng, ends[r], last_epoch[r])
+        order = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
+        runs.orders[r] = order
+        runs.epochs[r] = eliminate(
+            rule, means[order], horizon, streams.rng, runs.ends[r], runs.last_epoch[r]
+        )
 
 
 @kernel
-def _account(
-    gaps: Floats,
-    checkpoints: Ints,
-    orders: Ints,
-    ends: Ints,
-    last_epoch: Ints,
-    epochs: Ints,
-    regret: Floats,
-    pulls: Ints,
-) -> None:
+def _account(gaps: Floats, checkpoints: Ints, runs: _Runs, regret: Floats, pulls: Ints) -> None:
     """Write the regret (n, C) and the pulls (n, K) of runs; it does not depend on the algorithm."""
     counts = np.empty((1, gaps.size), np.int64)
-    for r in range(epochs.size):
-        epoch_ends = ends[r, : epochs[r]]
-        _regret(gaps[orders[r]], checkpoints, epoch_ends, last_epoch[r], regret[r])
-        _counts(checkpoints[-1:], epoch_ends, last_epoch[r], counts)
-        pulls[r, orders[r]] = counts[0]
+    for r in range(runs.epochs.size):
+        order, epoch_ends = runs.orders[r], runs.ends[r, : runs.epochs[r]]
+        _regret(gaps[order], checkpoints, epoch_ends, runs.last_epoch[r], regret[r])
+        _counts(checkpoints[-1:], epoch_ends, runs.last_epoch[r], counts)
+        pulls[r, order] = counts[0]
