@@ -107,6 +107,37 @@ def test_probabilities_are_those_of_an_enumeration():
     assert max(abs(x - y) for x, y in zip(ours, free, strict=True)) > 0.01
 
 
+@pytest.mark.parametrize("epsilon", [math.inf, 0.7])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sides": 2},
+        {"futility": 0.3, "boundary": "obrien-fleming"},
+        {"looks": 1},
+        {"looks": 2, "sides": 2, "boundary": "obrien-fleming"},
+    ],
+    ids=str,
+)
+def test_ends_are_sums_over_what_can_be_seen(fields, epsilon):
+    """`operating` looks for the places of the bounds, `laws` has the score of all pairs of sums."""
+
+    def ends(design, *shares):
+        return np.array(design.operating(*shares)[1:])
+
+    def summed(design, *shares):
+        seen = [
+            [float(each.law[e].sum()) for e in each.end.values()] for each in design.laws(*shares)
+        ]
+        return np.array(seen).T[:3]
+
+    for per_look in (1, 30):
+        design = GroupSequential(per_look, 1.6, epsilon, **({"looks": 3} | fields))
+        other = dataclasses.replace(design, critical=1.9)
+        for shares in ((0.9, 0.8), (0.8, 0.9), (0.3, 0.3), (1.0, 0.0), (1.0, 1.0)):
+            assert abs(ends(design, *shares) - summed(design, *shares)).max() < 1e-8
+        assert per_look == 1 or abs(ends(design, 0.9, 0.8) - summed(other, 0.9, 0.8)).max() > 1e-3
+
+
 @pytest.mark.statistical
 def test_probabilities_are_those_of_simulated_trials(rng):
     """Stops at each of three looks: two-sided, with O'Brien and Fleming's boundary."""

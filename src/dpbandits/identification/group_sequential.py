@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -57,6 +57,7 @@ _TRIMMED = 1e-9  # mass that each margin loses at each end of the lattice
 _MOST_LOOKS = 50
 MOST_RELEASED = 10**30
 """The greatest number that counts as released."""
+_FAR = 2**40  # beyond every place of the lattice
 _LATTICE_ERROR = 1e-6  # of a probability: trimmed mass, and rounding in the Fourier transform
 _REMAINDER = 2e-6  # of the interpolation in `error_bound`
 _FINE = 40  # points of the grid for each degree of the polynomial
@@ -212,20 +213,48 @@ def _count(patients: int, share: float, epsilon: float) -> _Count:
     return _Count(law, first - reach)
 
 
-def _added(joint: Floats, one: Floats, other: Floats) -> Floats:
-    """Return the law of a pair of sums when independent counts are added to them."""
+def _window(margin: Floats, one: Floats) -> tuple[int, int]:
+    """Return the places that a margin keeps when an independent count is added to it."""
+    return _trimmed(np.convolve(margin, one), _TRIMMED)
+
+
+def _turned(one: Floats, first: int, size: int) -> Floats:
+    """Return a law on a circle of places, turned so that `first` comes to 0."""
+    found = np.zeros(size)
+    found[(np.arange(one.size) - first) % size] = one
+    return found
+
+
+def _added(joint: Floats, one: Floats, other: Floats) -> tuple[Floats, int, int]:
+    """Return the law of a pair of sums when counts are added to them, and its first place.
+
+    Margins lose `_TRIMMED` at each end. The sums are taken on circles that hold no more than what
+    is kept: what is lost comes round to the other end, and adds no more than its probability.
+    """
     from scipy import fft  # slow to import, and needed here alone
 
+    (low, high), (left, right) = _window(joint.sum(1), one), _window(joint.sum(0), other)
     if joint.size == 1:
-        found: Floats = joint[0, 0] * np.outer(one, other)
-        return found
-    sizes = joint.shape[0] + one.size - 1, joint.shape[1] + other.size - 1
-    padded = [fft.next_fast_len(size, real=True) for size in sizes]
-    product = fft.rfft2(joint, padded)
-    product *= fft.fft(one, padded[0])[:, None]
-    product *= fft.rfft(other, padded[1])[None, :]
-    whole_law: Floats = fft.irfft2(product, padded)[: sizes[0], : sizes[1]]
-    return np.maximum(whole_law, 0.0)
+        return joint[0, 0] * np.outer(one[low:high], other[left:right]), low, left
+    least = (high - low, joint.shape[0], one.size), (right - left, joint.shape[1], other.size)
+    rows, columns = (fft.next_fast_len(max(each), real=True) for each in least)
+    product = fft.rfft2(joint, (rows, columns))
+    product *= fft.fft(_turned(one, low, rows))[:, None]
+    product *= fft.rfft(_turned(other, left, columns))[None, :]
+    found = fft.irfft2(product, (rows, columns))[: high - low, : right - left]
+    return np.maximum(found, 0.0), low, left
+
+
+def _added_to_rows(joint: Floats, one: Floats) -> tuple[Floats, int]:
+    """Return what `_added` does when a count is added to the first of the sums alone."""
+    from scipy import fft  # slow to import, and needed here alone
+
+    low, high = _window(joint.sum(1), one)
+    size = fft.next_fast_len(max(high - low, joint.shape[0], one.size), real=True)
+    product = fft.rfft(joint, size, axis=0)
+    product *= fft.rfft(_turned(one, low, size))[:, None]
+    found: Floats = fft.irfft(product, size, axis=0)[: high - low]
+    return found, low
 
 
 class LookLaw(NamedTuple):
@@ -261,6 +290,30 @@ class LookLaw(NamedTuple):
     law: Floats
     score: Floats
     end: dict[str, Any]
+
+
+@lru_cache(maxsize=256)
+def _places(design: GroupSequential, look: int, futility: bool) -> dict[str, Any]:
+    """Return for each end and each sum of the treatment, 0 to n, where the control's passes it.
+
+    Z does not rise in the control: efficacy is below its place, the others are from theirs on.
+    """
+    n, bound = look * design.per_look, design.bounds[look - 1]
+    limits = {"efficacy": bound}
+    if design.sides == 2:
+        limits["harm"] = math.nextafter(-bound, math.inf)
+    if futility and design.futility is not None and look < design.looks:
+        limits["futility"] = math.nextafter(design.futility, math.inf)
+    rows, found = np.arange(n + 1), {}
+    for name, limit in limits.items():
+        low, high = np.zeros(n + 1, int), np.full(n + 1, n + 1)
+        while (low < high).any():
+            middle = (low + high) // 2
+            over = (design._score(look, rows, middle) >= limit) & (low < high)
+            low, high = np.where(over, middle + 1, low), np.where(over, high, middle)
+        low[low == 0], low[low > n] = -_FAR, _FAR  # sums are cut
+        found[name] = low
+    return found
 
 
 class Operating(NamedTuple):
@@ -591,11 +644,8 @@ class GroupSequential(Guaranteed, Configuration):
         joint, a, b = np.ones((1, 1)), 0, 0
         for k in range(1, self.looks + 1):
             one, other = (_count(self.per_look, s[k - 1], self.epsilon) for s in (up, down))
-            joint = _added(joint, one.law, other.law)
-            a, b = a + one.first, b + other.first
-            (low, high), (left, right) = (_trimmed(joint.sum(axis), _TRIMMED) for axis in (1, 0))
-            joint = joint[low:high, left:right].copy()
-            a, b = a + low, b + left
+            joint, low, left = _added(joint, one.law, other.law)
+            a, b = a + one.first + low, b + other.first + left
             rows = (a + np.arange(joint.shape[0]))[:, None]
             columns = (b + np.arange(joint.shape[1]))[None, :]
             score = self._score(k, rows, columns)
@@ -639,11 +689,52 @@ class GroupSequential(Guaranteed, Configuration):
         >>> design.operating(0.8, 0.8).power < 0.05
         True
         """
+        if type(self)._score is not GroupSequential._score:  # it need not fall in the control
+            return self._summed(treatment, control, futility)
+        up, down = self._shares("treatment", treatment), self._shares("control", control)
+        check_flag("futility", futility)
+        found: dict[str, list[float]] = {name: [] for name in ENDS[:3]}
+        joint, a, b = np.ones((1, 1)), 0, 0
+        for k in range(1, self.looks + 1):
+            one, other = (_count(self.per_look, s[k - 1], self.epsilon) for s in (up, down))
+            if k == self.looks:
+                chances = self._last(joint, a, b, one, other)
+            else:
+                joint, low, left = _added(joint, one.law, other.law)
+                a, b = a + one.first + low, b + other.first + left
+                rows, columns = a + np.arange(joint.shape[0]), b + np.arange(joint.shape[1])
+                chances, mass = dict.fromkeys(found, 0.0), float(joint.sum())
+                for name, places in _places(self, k, futility).items():
+                    below = columns < places[np.clip(rows, 0, k * self.per_look), None]
+                    joint = np.where(below, 0.0, joint) if name == "efficacy" else joint * below
+                    rest = float(joint.sum())
+                    chances[name], mass = mass - rest, rest
+            for name, chance in chances.items():
+                found[name].append(chance)
+        return Operating(self, *map(tuple, found.values()))
+
+    def _summed(self, treatment: Any, control: Any, futility: bool) -> Operating:
+        """Return what `operating` does, from all that can be seen at each look."""
         found: dict[str, list[float]] = {name: [] for name in ENDS}
         for each in self.laws(treatment, control, futility):
             for name, place in each.end.items():
                 found[name].append(float(each.law[place].sum()))
         return Operating(self, *(tuple(found[name]) for name in ENDS[:3]))
+
+    def _last(self, joint: Floats, a: int, b: int, one: _Count, other: _Count) -> dict[str, float]:
+        """Return how the last look ends: of the control's last count the tails are enough."""
+        moved, low = _added_to_rows(joint, one.law)
+        rows = a + one.first + low + np.arange(moved.shape[0])
+        columns = b + other.first + np.arange(moved.shape[1])
+        rows = np.clip(rows, 0, self.looks * self.per_look)
+        below = np.concatenate(([0.0], np.cumsum(other.law)))
+        chances = dict.fromkeys(ENDS[:3], 0.0)
+        for name, places in _places(self, self.looks, False).items():
+            chance = below[np.clip(places[rows, None] - columns, 0, other.law.size)]
+            chances[name] = float(
+                (moved * (chance if name == "efficacy" else below[-1] - chance)).sum()
+            )
+        return chances
 
     def error(self, share: float | Sequence[float]) -> float:
         """Return the probability that a difference is found where there is none.
