@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, ClassVar
 
 from dpbandits._arrays import Rng
@@ -27,6 +27,8 @@ from dpbandits.stopping.base import Samples, StoppingRule, check_mean
 from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
+
+_private = lru_cache(maxsize=1024)(Halting.private)  # each run of a rule asks for its condition
 
 
 class NASFamily(StoppingRule):
@@ -112,8 +114,12 @@ class NASFamily(StoppingRule):
         ValueError
             If the argument is out of its range.
         """
+        return self._needed(self.halting, look)
+
+    def _needed(self, halting: Halting, look: int) -> float:
+        """Return `threshold`; the condition is handed over, for those who ask again and again."""
         # as floats, for neither number may fit into a machine's integers
-        return float(boundary_kernel(self.halting, float(self.look_time(look)), float(look)))
+        return float(boundary_kernel(halting, float(self.look_time(look)), float(look)))
 
     @checked_arguments
     def noiseless_time(self, mean: Number) -> int:
@@ -137,7 +143,7 @@ class NASFamily(StoppingRule):
         ValueError
             If `mean` is out of range.
         """
-        return self.time_to_reach(self.threshold, mean)
+        return self.time_to_reach(partial(self._needed, self.halting), mean)
 
     @checked_arguments
     def time_to_reach(self, needed: Callable[[int], float], mean: Number) -> int:
@@ -326,7 +332,7 @@ class DPNAS(NASFamily):
 
     @property
     def halting(self) -> Halting:
-        return Halting.private(self.epsilon, self.alpha, self.beta, self.half_range)
+        return _private(self.epsilon, self.alpha, self.beta, self.half_range)
 
 
 @dataclass(frozen=True)
