@@ -9,8 +9,11 @@ written beside the page when the build ends, as scripts, which a page on a disk 
 what there is to choose, and one for each instance, which ``explorer.js`` loads when it is chosen.
 """
 
+import hashlib
+import json
 from functools import partial
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,13 +22,17 @@ from docutils.parsers.rst import directives
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
+import companion
+import dpbandits
 from companion import explorer
 from companion.explorer import VIEWS
-from companion.publishing import published
+from companion.publishing import FOLDER, published
 from dpbandits._files import write_atomically
 
 PAGE = "book/explorer"
 SCRIPT, STYLE = "explorer.js", "explorer.css"
+STORE, ENDINGS = Path("_build", "explorer.json"), ("py", "csv", "json")
+"""Where the data of the last build lies, and which files it is made of."""
 
 FORM = """
 <p class="explorer-problem" id="x-problem" role="status">What follows needs a script and
@@ -144,13 +151,35 @@ def write_data(app: Any, exception: Exception | None) -> None:
     """Write the data beside the page."""
     if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
         return
+    page = Path(app.outdir, PAGE)
+    for name, text in scripts_of(Path(app.srcdir)).items():
+        write_atomically(page.with_name(name), text)
+
+
+def scripts_of(root: Path) -> dict[str, str]:
+    """Return the scripts with the data; those of the build before if they would be the same."""
+    store, key = root / STORE, made_of(root)
+    kept = json.loads(store.read_text(encoding="utf-8")) if store.is_file() else {}
+    if kept.get("made of") == key:
+        return dict(kept["scripts"])
     try:
-        scripts = explorer.to_scripts(explorer.assemble(partial(published, root=Path(app.srcdir))))
+        scripts = explorer.to_scripts(explorer.assemble(partial(published, root=root)))
     except ValueError as error:
         raise ExtensionError(str(error)) from error
-    page = Path(app.outdir, PAGE)
-    for name, text in scripts.items():
-        write_atomically(page.with_name(name), text)
+    store.parent.mkdir(exist_ok=True)
+    write_atomically(store, json.dumps({"made of": key, "scripts": scripts}))
+    return scripts
+
+
+def made_of(root: Path) -> str:
+    """Return a digest of all that the data is made of: published figures, and code."""
+    digest = hashlib.sha256("".join(map(version, ("numpy", "scipy", "numba"))).encode())
+    folders = [root / FOLDER, *(Path(m.__file__ or "").parent for m in (companion, dpbandits))]
+    for folder in folders:
+        for path in sorted(path for ending in ENDINGS for path in folder.rglob(f"*.{ending}")):
+            digest.update(f"\0{path.relative_to(folder).as_posix()}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def setup(app: Any) -> dict[str, bool]:

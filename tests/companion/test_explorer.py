@@ -224,3 +224,17 @@ def test_the_script_has_a_place_for_all_that_it_fills():
     looks = json.loads(json.dumps(explorer.looks_of(["DP-SE", "no such algorithm"])))
     style = (ROOT / "book/_static/explorer.css").read_text("utf-8")
     assert all(f".ink-{look['colour']} " in style for look in looks.values())
+
+
+def test_the_data_is_kept_until_what_it_is_made_of_changes(extension, tmp_path, monkeypatch):
+    data, made = extension("explorer_data"), []
+    (tmp_path / "book/figures").mkdir(parents=True)
+    figure = tmp_path / "book/figures/one.csv"
+    figure.write_text("mean\n0.5\n")
+    monkeypatch.setattr(data.explorer, "assemble", lambda load: made.append(load) or len(made))
+    monkeypatch.setattr(data.explorer, "to_scripts", lambda content: {"a.js": f"{content}"})
+    assert data.scripts_of(tmp_path) == data.scripts_of(tmp_path) == {"a.js": "1"}
+    figure.write_text("mean\n0.6\n")
+    assert data.scripts_of(tmp_path) == data.scripts_of(tmp_path) == {"a.js": "2"}
+    monkeypatch.setattr(data, "version", lambda package: "0")
+    assert data.scripts_of(tmp_path) == {"a.js": "3"}
