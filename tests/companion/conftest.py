@@ -1,10 +1,20 @@
 """What tests of the book share."""
 
+import gc
 import importlib
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_pauses():
+    """Look for garbage rarely: figures, pages and verdicts are many small objects in use."""
+    usual = gc.get_threshold()
+    gc.set_threshold(200_000, 30, 100)
+    yield
+    gc.set_threshold(*usual)
 
 
 @pytest.fixture(autouse=True)
