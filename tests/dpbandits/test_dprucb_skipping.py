@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
 from statistical import same_law, same_law_of_counts
 
 import dpbandits as dpb
+from dpbandits._kernels import kernel
 from dpbandits.fast import heavy_skipping
 from dpbandits.fast.heavy_skipping import Floor, Lead, certify_tree, tree_skip_and_tally
 from dpbandits.fast.heavy_steps import TreeIndex, play_by_steps, tree_index_of
@@ -42,7 +42,7 @@ def test_exponentials(values, factor):
     np.testing.assert_allclose(x, 0.3 * np.exp(y), rtol=1e-15)
 
 
-@njit
+@kernel
 def one_by_one(rng, code, first_bound, growth, start, stop):
     total = 0.0
     for n in range(start + 1, stop + 1):
@@ -86,7 +86,7 @@ def test_law_of_a_growing_sum(law, start, stop):
 
 
 # ---------------------------------------------------------------- first passages
-@njit
+@kernel
 def node_by_node(rng, table, first_scale, growth, barrier, start, stop):
     """The definition: draw every node and follow the lowered walk; return leaf, noise, safe."""
     ends = np.zeros((1, TREE_LEVELS))
@@ -124,7 +124,7 @@ def node_by_node(rng, table, first_scale, growth, barrier, start, stop):
     return n, noises[n], safe
 
 
-@njit
+@kernel
 def by_walk(rng, table, first_scale, growth, barrier, start, stop):
     ends = np.zeros((1, TREE_LEVELS))
     for n in range(1, start + 1):

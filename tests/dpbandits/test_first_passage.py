@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numba import njit
 from shadow import WALK_SIZE, lowered_walk_fails
 from statistical import clopper_pearson, same_law
 
+from dpbandits._kernels import kernel
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     NodeScale,
@@ -82,7 +82,7 @@ def test_table_is_a_family_of_probabilities():
     assert table.cell_mass.sum() + ends == pytest.approx(1, abs=1e-13)
 
 
-@njit
+@kernel
 def walk_node_by_node(rng, table, scale, barrier, prefix_noise, start, stop):
     """The leaf at which the walk ends, and whether it was ever below a leaf called safe."""
     walk = np.zeros(WALK_SIZE, np.int64)
@@ -97,7 +97,7 @@ def walk_node_by_node(rng, table, scale, barrier, prefix_noise, start, stop):
     return leaf, sound
 
 
-@njit
+@kernel
 def sample_walks(rng, table, scale, barrier, start, stop, extra, size, by_passage):
     """Rows: leaf, noise at the leaf, noise one pull and `extra` pulls later; and soundness."""
     out = np.empty((4, size))
