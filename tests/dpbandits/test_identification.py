@@ -12,6 +12,7 @@ from test_elimination import algorithm_3
 from test_validation import refusal
 
 import dpbandits as dpb
+from dpbandits import acceleration
 from dpbandits.identification import (
     DrawnRewards,
     Identifications,
@@ -89,6 +90,29 @@ def test_runs_as_a_table(tmp_path):
     )
     header = (tmp_path / "runs.csv").read_text().splitlines()[0]
     assert header == "stopping_time,recommendation,pulls_0,pulls_1,pulls_2"
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        *(dpb.DPLRE(1.0, 0.1), dpb.DPTT(1.0, 0.1), dpb.AdaPTTStar(1.0, 0.1)),
+        *(dpb.AdaPTT(1.0, 0.1), dpb.TopTwo(0.1)),
+    ],
+    ids=lambda algorithm: algorithm.label,
+)
+def test_a_chunk_is_the_runs_that_it_is_made_of(algorithm, monkeypatch):
+    """In one compiled call or one by one; also where runs are ended."""
+    arms = dpb.instances.bernoulli([0.8, 0.3, 0.2])
+
+    def ran(most, seed=0):
+        runs = dpb.identify(algorithm, arms, 12, seed, most)
+        return runs.recommendation.tolist(), runs.pulls.tolist()
+
+    at_once = [ran(most) for most in (12, 10**6)]
+    assert -1 in at_once[0][0] and -1 not in at_once[1][0]
+    monkeypatch.setattr(acceleration, "_many", {})
+    assert [ran(most) for most in (12, 10**6)] == at_once
+    assert ran(10**6, seed=1) != at_once[1], "control"
 
 
 def test_bad_arguments_of_replicates():

@@ -16,7 +16,8 @@ from numba.extending import overload
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.fast.rounds import BatchState, Costs, advance, closed_costs, transport_costs
 from dpbandits.fast.top_two import NO_LOG, next_total
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
@@ -510,6 +511,51 @@ def draw(
     """
     rule = rule_of(algorithm, rewards.n_arms)
     return Decision(*run_batches(rule, tape_of(rewards), rng, max_pulls, NO_LOG))
+
+
+@kernel
+def _runs(
+    rule: Rule, tape: Tape, max_pulls: int, log: Floats, streams: Streams
+) -> tuple[Ints, Ints]:
+    """Run on each stream: recommendations (n,) and pulls (n, K); `log` is `NO_LOG`."""
+    n_runs = streams.states.shape[0]
+    best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, tape.means.size), np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        best[r], pulls[r] = run_batches(rule, tape, streams.rng, max_pulls, log)
+    return best, pulls
+
+
+@plays_many(draw)
+def draw_many(
+    algorithm: DPTT | AdaPTT | AdaPTTStar,
+    rewards: DrawnRewards,
+    max_pulls: int,
+    streams: Streams,
+) -> tuple[Ints, Ints]:
+    """Run on many streams, each as `draw` does.
+
+    Parameters
+    ----------
+    algorithm : DPTT, AdaPTT or AdaPTTStar
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of K arms.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    streams : Streams
+        Sources of all randomness of the n runs.
+
+    Returns
+    -------
+    recommendation : numpy.ndarray of int, shape (n,)
+        The arm of each run, −1 if it was ended.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of each arm.
+    """
+    rule = rule_of(algorithm, rewards.n_arms)
+    found: tuple[Ints, Ints] = _runs(rule, tape_of(rewards), max_pulls, NO_LOG, streams)
+    return found
 
 
 @accelerates(DPTT, AdaPTT, AdaPTTStar, on=PopulationRewards, name="batch by batch")

@@ -9,7 +9,8 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import accelerates, plays_many
 from dpbandits.identification.base import Decision
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in
@@ -263,6 +264,19 @@ def _run(rule: EliminationRule, means: Floats, rng: Rng, max_pulls: int) -> tupl
         _record(rule, arms, a, size, total)
 
 
+@kernel
+def _runs(
+    rule: EliminationRule, means: Floats, max_pulls: int, streams: Streams
+) -> tuple[Ints, Ints]:
+    """Run on each stream: recommendations (n,) and pulls (n, K)."""
+    n_runs = streams.states.shape[0]
+    best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, means.size), np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        best[r], pulls[r] = _run(rule, means, streams.rng, max_pulls)
+    return best, pulls
+
+
 def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
     """Return what the compiled functions have to know of the algorithm.
 
@@ -305,6 +319,36 @@ def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> D
         The recommendation, −1 if the run was ended, and the pulls.
     """
     return Decision(*_run(rule_of(algorithm, rewards.n_arms), rewards.means, rng, max_pulls))
+
+
+@plays_many(draw)
+def draw_many(
+    algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, streams: Streams
+) -> tuple[Ints, Ints]:
+    """Run on many streams, each as `draw` does.
+
+    Parameters
+    ----------
+    algorithm : DPLRE
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of K arms.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    streams : Streams
+        Sources of all randomness of the n runs.
+
+    Returns
+    -------
+    recommendation : numpy.ndarray of int, shape (n,)
+        The arm of each run, −1 if it was ended.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of each arm.
+    """
+    found: tuple[Ints, Ints] = _runs(
+        rule_of(algorithm, rewards.n_arms), rewards.means, max_pulls, streams
+    )
+    return found
 
 
 @accelerates(DPLRE, on=PopulationRewards, name="compiled")

@@ -8,7 +8,8 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import Decision, TableDecisions
 from dpbandits.identification.thresholds import (
@@ -242,6 +243,51 @@ def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> 
     setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
     arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
     return Decision(arm, pulls)
+
+
+@kernel
+def _runs(
+    rule: TopTwoRule, means: Floats, table: Floats, population: Ints, max_pulls: int, log: Floats,
+    streams: Streams,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Run on each stream: recommendations (n,) and pulls (n, K)."""
+    n_runs = streams.states.shape[0]
+    best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, means.size), np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        best[r], pulls[r], _ = run_top_two(
+            rule, means, table, population, streams.rng, max_pulls, log
+        )
+    return best, pulls
+
+
+@plays_many(draw)
+def draw_many(
+    algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, streams: Streams
+) -> tuple[Ints, Ints]:
+    """Run on many streams, each as `draw` does.
+
+    Parameters
+    ----------
+    algorithm : TopTwo
+        The algorithm.
+    rewards : DrawnRewards
+        Rewards of K arms.
+    max_pulls : int
+        Pulls after which a run that has not stopped is ended.
+    streams : Streams
+        Sources of all randomness of the n runs.
+
+    Returns
+    -------
+    recommendation : numpy.ndarray of int, shape (n,)
+        The arm of each run, −1 if it was ended.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of each arm.
+    """
+    setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
+    found: tuple[Ints, Ints] = _runs(*setting, max_pulls, NO_LOG, streams)
+    return found
 
 
 @accelerates(TopTwo, on=PopulationRewards, name="pull by pull")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
+from dpbandits._streams import Seeds, Streams, streams_of
 from dpbandits._validation import check_integer, check_kind, check_values
-from dpbandits.acceleration import REFERENCE, what_plays
+from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     Decision,
@@ -202,6 +203,19 @@ class Identifications(Replicates):
         write_atomically(path, "\n".join(lines) + "\n")
 
 
+def _draw_many(
+    algorithm: IdentificationAlgorithm,
+    instance: BernoulliInstance,
+    max_pulls: int,
+    many: Callable[..., tuple[Ints, Ints]],
+    streams: Streams,
+) -> list[Decision]:
+    """Run a replicate on each stream in one compiled call."""
+    most = min(max_pulls, algorithm.most_pulls)
+    best, pulls = many(algorithm, instance.rewards(streams.rng), most, streams)
+    return [Decision(arm, row) for arm, row in zip(best.tolist(), pulls, strict=True)]
+
+
 def _identification(
     max_pulls: int,
     how: str | None,
@@ -214,7 +228,15 @@ def _identification(
     check_unique_best_arm(instance)
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     short = min(max_pulls, max(64, 4 * instance.n_arms))
+    fast = accelerator_for(algorithm, DrawnRewards, how)
     told = what_plays(algorithm, DrawnRewards, how, max_pulls)
+    warm_up: Callable[[], object]
+    warm_up = partial(algorithm.draw, instance, np.random.default_rng(0), short, how)
+    play_many = None
+    if fast is not None and fast.many is not None:
+        play_many = partial(_draw_many, algorithm, instance, max_pulls, fast.many)
+        if (streams := streams_of(Seeds([0], range(1)))) is not None:
+            warm_up = partial(_draw_many, algorithm, instance, short, fast.many, streams)
 
     def gather(decisions: Sequence[Decision]) -> Identifications:
         best, pulls = map(np.array, zip(*decisions, strict=True))
@@ -226,8 +248,9 @@ def _identification(
         {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)},
         partial(algorithm.draw, instance, max_pulls=max_pulls, how=how),
         n_runs,
-        warm_up=partial(algorithm.draw, instance, np.random.default_rng(0), short, how),
+        warm_up=warm_up,
         gather=gather,
+        play_many=play_many,
         kept=8 * (instance.n_arms + 1),
     )
 
