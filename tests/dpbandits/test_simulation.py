@@ -53,6 +53,7 @@ def test_a_replicate_is_played_from_its_own_child_seed(algorithm):
         *(dpb.DPSE(0.5), dpb.TunedDPSE(5.0), dpb.BennettDPSE(5.0), dpb.BinomialDPSE(5.0)),
         *(dpb.DPIMED(1.0), dpb.DPKLUCB(1.0), dpb.AdaPKLUCB(1.0), dpb.AdaPUCB(1.0)),
         *(dpb.AnytimeLazyUCB(1.0), dpb.LazyDPTS(1.0), dpb.LazyDPTS(1.0, draws="batches")),
+        *(dpb.DPUCBInt(0.1), dpb.DPUCBInt(0.1, "frozen"), dpb.DPUCBInt(0.1, "literal")),
     ],
     ids=lambda algorithm: algorithm.label,
 )

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits._streams import Streams, begin_stream
+from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.fast.index_policies import index_leader, play_steps
 from dpbandits.fast.skipping import (
     LOG_ERROR,
@@ -418,6 +419,71 @@ def play_skipping(
     state, policy = _start(rewards.n_arms), policy_of(algorithm)
     counts = play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, MAX_SKIPS)
     return Play(counts, at_once=int(state.clock[4]))
+
+
+@kernel
+def _runs(
+    policy: IntervalPolicy, state: _State, tape: Tape, checkpoints: Times, shuffles: bool,
+    streams: Streams,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return counts (n, C, K), in the order in which the run had the arms, and these (n, K)."""
+    n_runs, n_arms = streams.states.shape[0], tape.means.size
+    counts = np.zeros((n_runs, checkpoints.size, n_arms), np.int64)
+    orders = np.empty((n_runs, n_arms), np.int64)
+    for r in range(n_runs):
+        begin_stream(streams, r)
+        orders[r] = streams.rng.permutation(n_arms) if shuffles else np.arange(n_arms)
+        arms = Tape(tape.means[orders[r]], tape.table, tape.sums, tape.read, tape.ends)
+        state.clock[:] = 0
+        state.pulls[:], state.sums[:], state.released[:] = 0, 0.0, 0
+        run_dp_ucb_int(policy, state, arms, checkpoints, counts[r], streams.rng, MAX_SKIPS)
+    return counts, orders
+
+
+@plays_many(play_skipping)
+def play_many_skipping(
+    algorithm: DPUCBInt,
+    rewards: DrawnRewards,
+    horizon: int,
+    checkpoints: Times,
+    gaps: Floats,
+    shuffles: bool,
+    streams: Streams,
+) -> tuple[Floats, Ints, list[Ints]]:
+    """Play on many streams, each as `play_skipping` does.
+
+    Parameters
+    ----------
+    algorithm : DPUCBInt
+        The algorithm.
+    rewards : DrawnRewards
+        The arms.
+    horizon : int
+        Horizon T that the algorithm is told.
+    checkpoints : numpy.ndarray of int, shape (C,)
+        Increasing numbers of pulls; the last ends each run.
+    gaps : numpy.ndarray of float, shape (K,)
+        Gaps of the arms.
+    shuffles : bool
+        Whether each run meets the arms in an order of its own, drawn at the beginning.
+    streams : Streams
+        Sources of all randomness of the n runs.
+
+    Returns
+    -------
+    regret : numpy.ndarray of float, shape (n, C)
+        Pseudo-regret at the checkpoints.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of the arms at the end.
+    epoch_ends : list of numpy.ndarray of int, length n
+        Empty: the algorithm has no epochs.
+    """
+    state, tape = _start(rewards.n_arms), tape_of(rewards)
+    counts, orders = _runs(policy_of(algorithm), state, tape, checkpoints, shuffles, streams)
+    regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
+    pulls = np.empty_like(orders)
+    np.put_along_axis(pulls, orders, counts[:, -1], axis=1)
+    return regret, pulls, [np.zeros(0, np.int64) for _ in orders]
 
 
 @accelerates(DPUCBInt, on=DrawnRewards, name="pull by pull")
