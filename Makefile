@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-r
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types quick unit notebooks together test check-pages pdf dist bench mutants clean distclean
+.PHONY: help setup lock book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench mutants clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -80,6 +80,9 @@ together: $(STAMP)
 
 test: $(STAMP) ## all of lint, types, unit, notebooks and html, side by side
 	@$(MAKE) --no-print-directory --keep-going -j 3 BUILD='$(BUILD) -q' html together lint types
+
+test-long: $(STAMP) ## run the tests marked "long", which make test leaves out, before a release
+	$(PYTEST) -m long tests
 
 check-pages: $(STAMP) ## build the pages, and drive a headless browser over them
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
