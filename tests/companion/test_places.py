@@ -4,6 +4,7 @@ So are two toys: one that decides early, and an elimination, whose first decisio
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -151,6 +152,8 @@ class PaperElimination(RegretAlgorithm):
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(bounds.elimination_regret, instance.gaps, horizon, epsilon=self.epsilon)
 '''
+WRONG = {"SilentElimination": (NOISE, "0.0"), "HastyElimination": (DECLARED, "")}
+"""Eliminations that are wrong: without noise, and without a word on their first decision."""
 ENTRIES, TESTS = "src/dpbandits/algorithms.py", "tests/dpbandits/test_registry.py"
 FILES = {
     "src/dpbandits/regret/toy.py": TOY,
@@ -167,6 +170,15 @@ LINES = {
         TESTS: '    "PaperElimination": [dpb.PaperElimination(2.0), dpb.PaperElimination(0.5)],\n',
     },
 }
+TOYS = tuple(LINES)
+for _name, (_right, _wrong) in WRONG.items():
+    _text = ELIMINATION.replace(_right, _wrong).replace("PaperElimination", _name)
+    _text = _text.replace("elimination on paper", f"elimination, {_name.lower()}")
+    FILES[f"src/dpbandits/regret/{_name.lower()}.py"] = _text
+    LINES[_name] = {
+        ENTRIES: f"from dpbandits.regret.{_name.lower()} import {_name} as {_name}\n",
+        TESTS: f'    "{_name}": [dpb.{_name}(2.0)],\n',
+    }
 BEFORE = {ENTRIES: "from dpbandits.regret.base import", TESTS: '    "UCB": '}
 """What of each file the lines stand before."""
 SUITES = [f"tests/dpbandits/test_{name}.py" for name in ("registry", "audit_registry", "rewards")]
@@ -199,25 +211,21 @@ def copy(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("toy", LINES)
-def test_the_shared_tests_and_the_audit_find_it(copy, toy):
-    status, words = run(copy, "-m", "pytest", "-q", "-k", toy, *SUITES)
-    assert status == 0 and int(words.split(" passed")[0].split()[-1]) > 20, words
+def test_the_shared_tests_and_the_audit_find_them(copy):
+    status, words = run(copy, "-m", "pytest", "-v", "-k", " or ".join(TOYS), *SUITES)
+    passed = [line for line in words.splitlines() if "PASSED" in line]
+    for toy in TOYS:
+        assert status == 0 and sum(toy in line for line in passed) > 20, words
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "verdict"),
-    [(NOISE, "0.0", "convicted"), (DECLARED, "", "nothing tested")],
-    ids=["without noise", "without a word on its first decision"],
-)
-def test_the_audit_finds_what_is_wrong_with_an_elimination(copy, right, wrong, verdict):
+def test_the_audit_finds_what_is_wrong_with_an_elimination(copy):
     """Control: the same audit, by the same lines."""
-    path = copy / "src/dpbandits/regret/paper_elimination.py"
-    path.write_text(ELIMINATION.replace(right, wrong), "utf-8")
-    words = ("-k", "test_it_is_acquitted and PaperElimination", SUITES[1])
-    status, words = run(copy, "-m", "pytest", "-q", *words)
-    path.write_text(ELIMINATION, "utf-8")
-    assert status == 1 and f"assert '{verdict}' ==" in words and "1 failed" in words, words
+    words = ("-k", f"test_it_is_acquitted and ({' or '.join(WRONG)})", SUITES[1])
+    status, words = run(copy, "-m", "pytest", "-v", *words)
+    assert status == 1 and "2 failed" in words, words
+    for name, verdict in zip(WRONG, ("convicted", "nothing tested"), strict=True):
+        (said,) = re.findall(rf"^_+ \S*{name}\S* _+$(.*?)(?=^_+ \S|\Z|^=)", words, re.M | re.S)
+        assert f"assert '{verdict}' ==" in said, words
 
 
 def test_the_package_and_its_reference_have_it(copy):
