@@ -13,7 +13,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 HTML := _build/html
 UV := .tools/bin/uv
-BUILD := $(BIN)/jupyter-book build . --all -W -n --keep-going
+BUILD := $(BIN)/jupyter-book build . -W -n --keep-going
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
@@ -48,8 +48,10 @@ book: $(STAMP) ## execute every chapter at the paper preset, then build the page
 	$(BIN)/companion execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
 
+# Where nothing but sentences has changed since the last build, only their pages are made anew.
 html: $(STAMP) ## build the pages from the outputs in the repository
-	$(BUILD)
+	@all=$$($(BIN)/python -m companion.changed_pages) && set -x && $(BUILD) $$all
+	@$(BIN)/python -m companion.changed_pages --done
 	@echo "The book: $(HTML)/index.html"
 
 format: $(STAMP) ## format code and notebooks
