@@ -58,7 +58,7 @@ def markup(text: str) -> Iterator[str]:
         elif fences and not fences[-1][1]:
             yield line
         elif _WHOLE.match(line):
-            yield from (before, line)  # a line below a title may make it one
+            yield from filter(None, (before, line))  # a line below a title may make it one
         else:
             yield from _MARKUP.findall(line)
         before = line
