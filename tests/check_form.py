@@ -6,6 +6,7 @@ functions without a browser.
 """
 
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 
 from browser import ALL_IMAGES, TYPESET
@@ -225,6 +226,8 @@ def form_problems(page, article: str) -> dict[str, list[str]]:
     page.evaluate(ALL_IMAGES)
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(1200)  # fonts of formulas, and what then scrolls
+    with suppress(Exception):  # a machine at work may take longer; what stays is a problem
+        page.wait_for_function(f"() => ({CUT})().length === 0", timeout=60_000)
     found["cut on a phone"] = page.evaluate(CUT)
     page.evaluate(THIN)
     found["axe on a phone"] = violations(page)
