@@ -95,7 +95,7 @@ def upper_tail(
     --------
     >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
     >>> at_boundary, _ = upper_tail(design, 5, 2.1647, 0.868, 0.868)
-    >>> abs(at_boundary - design.error(0.868)) < 1e-8
+    >>> abs(at_boundary - design.error(0.868)) < 1e-9
     True
     """
     harmful = score <= -design.bounds[look - 1] and design.sides == 2
