@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, ClassVar
 
 from dpbandits._arrays import Rng
@@ -27,8 +27,6 @@ from dpbandits.stopping.base import Samples, StoppingRule, check_mean
 from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 
 __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
-
-_private = lru_cache(maxsize=1024)(Halting.private)  # each run of a rule asks for its condition
 
 
 class NASFamily(StoppingRule):
@@ -332,7 +330,7 @@ class DPNAS(NASFamily):
 
     @property
     def halting(self) -> Halting:
-        return _private(self.epsilon, self.alpha, self.beta, self.half_range)
+        return Halting.private(self.epsilon, self.alpha, self.beta, self.half_range)
 
 
 @dataclass(frozen=True)
