@@ -1,10 +1,9 @@
-# Every target sets up what it needs: python3 (3.11 or 3.12) and make are enough to start.
+# Every target sets up what it needs: python3 (3.11 to 3.14) and make are enough to start.
 # A stamp file makes the set-up instant once it stands.
 
 PYTHON ?= python3
 JOBS ?= 2
 AXE ?= all
-export UV_PYTHON_DOWNLOADS = never
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 # Without compiled files of Python each kernel and worker would compile all that it imports anew.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE PYTHONPATH VIRTUAL_ENV
@@ -26,12 +25,14 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 $(UV):
-	$(PYTHON) -m venv .tools
+	@python=$$(.ci/interpreter $(PYTHON)) || python=$(PYTHON); set -x; $$python -m venv .tools
 	.tools/bin/python -m pip --quiet --disable-pip-version-check install uv==0.13.8
 
 $(STAMP): pyproject.toml book/pyproject.toml requirements.lock | $(UV)
 	@rm -f $@
-	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	@python=$$(.ci/interpreter $(PYTHON)) || exit 1; \
+	    test "$$($(BIN)/python -V 2>&1)" = "$$($$python -V 2>&1)" || \
+	    { set -x && $(UV) venv --quiet --clear --python $$python .venv; }
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable . --editable book
 	@touch $@
@@ -39,7 +40,7 @@ $(STAMP): pyproject.toml book/pyproject.toml requirements.lock | $(UV)
 setup: $(STAMP) ## build .venv from requirements.lock, install package and companion in it
 
 lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashes, no addresses)
-	$(UV) lock --quiet --python $(PYTHON)
+	$(UV) lock --quiet --python $$(.ci/interpreter $(PYTHON))
 	$(UV) export --quiet --all-extras --no-emit-project --no-header --no-annotate \
 	    --format requirements-txt --output-file requirements.lock
 	rm -f uv.lock
@@ -97,7 +98,7 @@ pdf: $(STAMP) ## print the book to _build/pdf, bound in one file, where Chromium
 dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependencies alone
 	rm -rf _build/dist _build/trial
 	$(UV) build --quiet --python $(BIN)/python --out-dir _build/dist
-	$(UV) venv --quiet --python $(PYTHON) _build/trial
+	$(UV) venv --quiet --python $(BIN)/python _build/trial
 	$(UV) pip install --quiet --python _build/trial/bin/python _build/dist/*.whl
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits run dp-se --means 0.9,0.8 --epsilon 1 --runs 3
 	cd / && $(CURDIR)/_build/trial/bin/dpbandits estimate dp-nas --mean 0.3 --epsilon 1 --set alpha=0.5 --set beta=0.1 --runs 2
