@@ -258,7 +258,7 @@ def test_what_is_no_design_is_refused(name, value, fields):
 )
 def test_sizes_have_level_and_power_and_one_fewer_has_not(epsilon, boundary, mean, most):
     """Mean and greatest numbers of patients are those of an independent program, within 2 %."""
-    options = {"epsilon": epsilon, "boundary": boundary, "shares": SHARES}
+    options = {"epsilon": epsilon, "boundary": boundary, "shares": SHARES, "certified": False}
     plan = dpb.plan_group_sequential(TREATMENT, CONTROL, **options)
     assert plan.effect.patients == pytest.approx(mean, rel=0.02)
     assert plan.design.patients == pytest.approx(most, rel=0.02)
@@ -278,8 +278,8 @@ def test_sizes_have_level_and_power_and_one_fewer_has_not(epsilon, boundary, mea
 def test_one_patient_fewer_of_a_single_look_has_not_the_power(epsilon, treatment, control, alpha):
     """Where power rises and falls with the patients, a search that stops early, or late, shows."""
     shares = control, (treatment + control) / 2, treatment
-    options = {"epsilon": epsilon, "alpha": alpha, "looks": 1, "shares": shares}
-    design = dpb.plan_group_sequential(treatment, control, power=0.9, **options).design
+    options = {"epsilon": epsilon, "alpha": alpha, "looks": 1, "certified": False}
+    design = dpb.plan_group_sequential(treatment, control, shares=shares, **options).design
     powers = []
     for m in (design.per_look, design.per_look - 1):
         tried = (
@@ -315,6 +315,25 @@ def test_a_certified_plan_holds_between_the_shares():
     assert max(len(line) for line in told.splitlines()) <= 100
     listed = dpb.plan_group_sequential(0.9, 0.75, **options | {"certified": False})
     assert listed.design.critical <= plan.design.critical
+
+
+def test_a_plan_keeps_its_level_at_every_share_between():
+    """By default; at six shares alone, the control, many designs exceed it elsewhere."""
+    exceeded = 0
+    for boundary, looks, arms in itertools.product(
+        ("pocock", "obrien-fleming"), (2, 3), ((0.9, 0.7), (0.6, 0.3))
+    ):
+        six = usual_shares(*arms)
+        grid = [*np.linspace(min(six), max(six), 15).tolist(), *arms]
+        options = {"boundary": boundary, "looks": looks}
+        plan = dpb.plan_group_sequential(*arms, **options)
+        assert max(map(plan.design.error, grid)) <= plan.error <= 0.05
+        assert set(arms) < set(plan.shares)
+        listed = dpb.plan_group_sequential(*arms, shares=six, certified=False, **options)
+        exceeded += max(map(listed.design.error, grid)) > 0.05
+        assumed = dpb.plan_group_sequential(*arms, certified=False, **options)
+        assert assumed.design.error(arms[1]) <= 0.05
+    assert exceeded > 2
 
 
 def test_futility_and_two_sides_are_planned():

@@ -428,8 +428,8 @@ def plan(
         reads(console.numbers, "Common shares of success at which the level has to hold."),
     ] = None,
     certified: Annotated[
-        bool, Parameter(help="Hold the level between them too, by proof.")
-    ] = False,
+        bool | None, Parameter(help="Hold the level between them too, by proof (default: yes).")
+    ] = None,
     state: Annotated[Path | None, Parameter(help="Begin a trial: a file for `look`.")] = None,
     goal: Literal["best-arm", "regret"] = "best-arm",
     patients: Annotated[

@@ -201,13 +201,14 @@ def plan_group_sequential(
     sides: Annotated[int, whole(1, 2)] = 1,
     futility: Number | None = None,
     shares: Sequence[float] | None = None,
-    certified: Flag = False,
+    certified: Flag = True,
 ) -> GroupSequentialPlan:
     """Size a group-sequential trial: its boundary for the level, its patients for the power.
 
-    The constant of the boundary is the least multiple of 0.001 with which the error is at most
-    `alpha` at each of the shares. The patients of a look are the least number found with enough
-    power: with one fewer in each arm it is less than asked for.
+    The constant of the boundary is the least multiple of 0.001 that is found with an error of at
+    most `alpha` at each of the shares and, unless `certified` is off, everywhere between them. The
+    patients of a look are the least number found with enough power: with one fewer in each arm it
+    is less than asked for.
 
     Parameters
     ----------
@@ -232,9 +233,11 @@ def plan_group_sequential(
         power suffers from it.
     shares : sequence of float, optional
         Common shares of success at which the level has to hold; by default six, from half the odds
-        of the lesser assumed share to twice those of the greater.
+        of the lesser assumed share to twice those of the greater, and the assumed shares and their
+        mean.
     certified : bool
-        Whether the level has to hold between the least and the greatest of them as well, by proof.
+        Whether the level has to hold between the least and the greatest of them as well, by proof:
+        :prf:ref:`prop-group-certified`. Off, a design of many patients is found a few times sooner.
 
     Returns
     -------
@@ -260,10 +263,13 @@ def plan_group_sequential(
     if not power > alpha:
         raise ValueError(f"power={power!r} is out of range; allowed: above alpha={alpha!r}")
     least, most = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
-    chosen = usual_shares(treatment, control) if shares is None else shares
+    half = 0.5 * (treatment + control)
+    usual = sorted({*usual_shares(treatment, control), control, half, treatment})
+    chosen = usual if shares is None else shares
     asked = tuple(check_values("shares", chosen, least, most).ravel().tolist())
     if not asked:
         raise ValueError(f"shares={shares!r} is empty; allowed: one share or more")
+    certified = certified and min(asked) < max(asked)  # one share is all that there is to prove
     constant = normal_critical(looks, alpha, boundary, sides)
     # futility waits until the boundary is known: it is not part of the level
     start = GroupSequential(1, constant, epsilon, looks, boundary, sides)
@@ -279,7 +285,6 @@ def plan_group_sequential(
                 design = search.find(asked, level, design.per_look)
                 if design not in proved:  # a slightly lower level often asks for the same design
                     proved[design] = design.error_bound(low, high)
-    half = 0.5 * (treatment + control)
     ends = (design.operating(p, control) for p in (treatment, half, control))
     return GroupSequentialPlan(
         design, treatment, control, alpha, power, asked, error, certified, *ends
