@@ -390,3 +390,32 @@ class _Cache:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._versions, name)
+
+
+# ---------------------------------------------------------------------------- what kernels share
+
+
+@kernel
+def copy_into(target: Any, values: Any) -> None:
+    """Write values into an array of one axis and the same length.
+
+    Numba compiles ``target[:] = values`` for two seconds in each process, most of the time for the
+    words of an error.
+
+    Parameters
+    ----------
+    target : numpy.ndarray, shape (n,)
+        What is changed.
+    values : numpy.ndarray, shape (n,)
+        What is written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = np.zeros(2)
+    >>> copy_into(target, np.array([1.0, 2.0]))
+    >>> target.tolist()
+    [1.0, 2.0]
+    """
+    for i in range(target.size):
+        target[i] = values[i]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import by_type, entered_for, kernel
-from dpbandits._streams import Streams, begin_stream
+from dpbandits._streams import Streams, begin_order, begin_stream
 from dpbandits.acceleration import accelerates, plays_many
 from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel
 from dpbandits.mechanisms import laplace
@@ -452,10 +452,9 @@ def _play_runs(
     """Play a run on each stream, and write what there is to know of it."""
     for r in range(runs.epochs.size):
         begin_stream(streams, r)
-        order = streams.rng.permutation(means.size) if shuffles else np.arange(means.size)
-        runs.orders[r] = order
+        begin_order(streams.rng, shuffles, runs.orders[r])
         runs.epochs[r] = eliminate(
-            rule, means[order], horizon, streams.rng, runs.ends[r], runs.last_epoch[r]
+            rule, means[runs.orders[r]], horizon, streams.rng, runs.ends[r], runs.last_epoch[r]
         )
 
 
@@ -467,4 +466,5 @@ def _account(gaps: Floats, checkpoints: Ints, runs: _Runs, regret: Floats, pulls
         order, epoch_ends = runs.orders[r], runs.ends[r, : runs.epochs[r]]
         _regret(gaps[order], checkpoints, epoch_ends, runs.last_epoch[r], regret[r])
         _counts(checkpoints[-1:], epoch_ends, runs.last_epoch[r], counts)
-        pulls[r, order] = counts[0]
+        for k in range(order.size):
+            pulls[r, order[k]] = counts[0, k]

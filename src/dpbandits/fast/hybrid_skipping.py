@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
     AdvancingPolicy,
@@ -141,7 +141,7 @@ def _play(
             t = walk_to_joint_passage(
                 rng, table, node_scale, barriers, signs, counters, t, t + stretch
             )
-            noise[:] = counters[:, lowest_level(t)]
+            copy_into(noise, counters[:, lowest_level(t)])
             sums[arm] += binomial(rng, t - before, means[arm])
             skips += 1
             skipped += t - before

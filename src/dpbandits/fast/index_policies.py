@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, entered_for, kernel
+from dpbandits._kernels import by_type, copy_into, entered_for, kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
@@ -373,7 +373,7 @@ def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints
     t, c = clock
     while c < checkpoints.size:
         if t == checkpoints[c]:
-            counts[c] = pulls
+            copy_into(counts[c], pulls)
             c += 1
             continue
         arm: int = t

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits._streams import Streams, begin_stream
+from dpbandits._streams import Streams, begin_order, begin_stream
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.fast.index_policies import index_leader, play_steps
 from dpbandits.fast.skipping import (
@@ -432,7 +432,7 @@ def _runs(
     orders = np.empty((n_runs, n_arms), np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        orders[r] = streams.rng.permutation(n_arms) if shuffles else np.arange(n_arms)
+        begin_order(streams.rng, shuffles, orders[r])
         arms = Tape(tape.means[orders[r]], tape.table, tape.sums, tape.read, tape.ends)
         state.clock[:] = 0
         state.pulls[:], state.sums[:], state.released[:] = 0, 0.0, 0

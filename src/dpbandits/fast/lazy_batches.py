@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits._streams import Streams, begin_stream
+from dpbandits._kernels import copy_into, kernel
+from dpbandits._streams import Streams, begin_order, begin_stream
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.divergences import (
     calibrated_plus_kernel,
@@ -303,14 +303,16 @@ def _advance(rule: _Rule, state: _State, checkpoints: Times, counts: Ints, rng: 
         inside += 1
     if inside > c:
         stretch[arm] -= 1  # the last pull is of that arm
-        counts[c:inside] = pulls + first_of(rng, stretch, checkpoints[c:inside] - t)
+        first = first_of(rng, stretch, checkpoints[c:inside] - t)
+        for i in range(inside - c):
+            copy_into(counts[c + i], pulls + first[i])
         stretch[arm] += 1
     if end > last:
         return -1
     pulls += stretch
     due -= stretch
     if checkpoints[inside] == end:
-        counts[inside] = pulls
+        copy_into(counts[inside], pulls)
         inside += 1
     clock[0], clock[2] = end, inside
     return arm
@@ -440,12 +442,12 @@ def _runs(
     ends, until = np.empty(n_runs * most, np.int64), np.zeros(n_runs + 1, np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        orders[r] = streams.rng.permutation(n_arms) if shuffles else np.arange(n_arms)
+        begin_order(streams.rng, shuffles, orders[r])
         arms = Tape(tape.means[orders[r]], tape.table, tape.sums, tape.read, tape.ends)
         state = _start(n_arms, most)
         _run(rule, grid, state, arms, checkpoints, counts[r], streams.rng)
         until[r + 1] = until[r] + state.clock[1]
-        ends[until[r] : until[r + 1]] = state.ends[: state.clock[1]]
+        copy_into(ends[until[r] : until[r + 1]], state.ends)
     return counts, orders, ends[: until[-1]].copy(), until
 
 

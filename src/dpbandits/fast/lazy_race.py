@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits.rewards.binomial import binomial
 
 __all__ = ["first_of", "first_to_finish", "largest_draw"]
@@ -170,6 +170,6 @@ def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
                 rest -= left
                 size -= left.sum()
             else:
-                rest[:] = left
-        result[c] = so_far
+                copy_into(rest, left)
+        copy_into(result[c], so_far)
     return result

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.fast.index_policies import play_steps
 from dpbandits.mechanisms import laplace
@@ -61,7 +61,7 @@ def _run(
     t, c = clock
     while c < checkpoints.size:
         if t == checkpoints[c]:
-            counts[c] = pulls
+            copy_into(counts[c], pulls)
             c += 1
             continue
         arm = t if t < pulls.size else _leader(scale, pulls, sums, t + 1)

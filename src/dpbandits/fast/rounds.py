@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits.identification.transport import SaddleStart, calibrated_cost_kernel
 
 _MARGIN = 1e-12
@@ -599,8 +599,9 @@ def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
                 again, pause = room - pause, 2 * pause
                 continue
             room, ahead, led, own = room - 2 * turns, ahead + turns, led + 2 * turns, own + turns
-            size[:], log_size[:] = pulls[arms], bonus * np.log(pulls[arms])
-            inverse[:] = 1.0 / size
+            copy_into(size, pulls[arms])
+            copy_into(log_size, bonus * np.log(size))
+            copy_into(inverse, 1.0 / size)
             continue
         room -= 1
         led += 1

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, entered_for, kernel
+from dpbandits._kernels import by_type, copy_into, entered_for, kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
     BlockPolicy,
@@ -412,7 +412,7 @@ def pass_checkpoints(
         Number of checkpoints passed.
     """
     while passed < checkpoints.size and checkpoints[passed] <= t:
-        counts[passed] = pulls
+        copy_into(counts[passed], pulls)
         counts[passed, arm] -= t - checkpoints[passed]
         passed += 1
     return passed

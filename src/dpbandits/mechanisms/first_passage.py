@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel, trailing_zeros
+from dpbandits._kernels import copy_into, kernel, trailing_zeros
 from dpbandits.mechanisms.noise import laplace
 
 __all__ = ["FirstPassageTable", "NodeScale", "first_passage_table", "walk_to_first_passage"]
@@ -448,7 +448,7 @@ def walk_to_joint_passage(
                 )
                 failing = failing or lefts[b]
             if failing:
-                fails[:] = lefts
+                copy_into(fails, lefts)
                 continue
             here = lowest_level(leaf)
             leaf += 1 << level

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
 from dpbandits.configuration import checked_arguments, whole
 from dpbandits.mechanisms import laplace_log_cdf
@@ -354,7 +354,7 @@ def _matters(
     for again in range(2):  # first the peaks
         for i in range(left.size):
             if i > 0 and left[i] == right[i - 1]:
-                at_left[:] = at_right
+                copy_into(at_left, at_right)
             else:
                 _heights(problem, left[i], at_left)
             _heights(problem, right[i], at_right)
