@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._secure import secure_generator
 
 SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
 
@@ -383,6 +384,29 @@ def check_generator(name: str, value: Any) -> Rng:
     check_kind(name, value, Rng, "numpy.random.default_rng(0)")
     generator: Rng = value
     return generator
+
+
+def check_noise(name: str, value: Any) -> Rng:
+    """Return a source of noise on what is given; without one, the secure generator.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Its value.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator, or that of the operating system if the value is None.
+
+    Raises
+    ------
+    ValueError
+        If `value` is something else.
+    """
+    return secure_generator() if value is None else check_generator(name, value)
 
 
 _MOST_LISTED = 12

@@ -31,6 +31,7 @@ from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from dpbandits import _store
+from dpbandits._secure import secure_generator
 from dpbandits._streams import Seeds, Streams, generators, streams_of
 from dpbandits._validation import check_integer, check_jobs, check_seed, shown
 
@@ -85,6 +86,10 @@ class Replicated:
         the other, to the list of outcomes. What plays in a compiled loop has no cost a replicate.
     kept : int
         Number of bytes of one outcome, roughly: what would not fit in memory is not begun.
+    given : bool
+        Whether it plays on what somebody has given, so that its noise is to be secret: without a
+        seed each replicate has the operating system's secure generator, and none is kept on the
+        disk. Other cases have the seed 0 then.
 
     Examples
     --------
@@ -105,22 +110,40 @@ class Replicated:
     takes_seed: bool = False
     play_many: Callable[[Streams], list[Any]] | None = None
     kept: int = 0
+    given: bool = False
 
-    def chunks(self, seed: int | Sequence[int]) -> Iterator[Seeds]:
+    def root(self, seed: int | Sequence[int] | None) -> int | Sequence[int] | None:
+        """Return the entropy of the root seed.
+
+        Parameters
+        ----------
+        seed : int or sequence of int, optional
+            What was asked for.
+
+        Returns
+        -------
+        int or sequence of int or None
+            The same, or 0 if nothing was asked for; None if the noise is to be secret.
+        """
+        return 0 if seed is None and not self.given else seed
+
+    def chunks(self, seed: int | Sequence[int] | None) -> Iterator[Seeds | range]:
         """Yield the seeds of the replicates, in chunks.
 
         Parameters
         ----------
-        seed : int or sequence of int
-            Entropy of the root seed.
+        seed : int or sequence of int, optional
+            What was asked for: `root` makes the entropy of the root seed of it.
 
         Yields
         ------
-        Seeds
-            Those of at most `chunk` replicates; there are at least eight chunks, if enough
-            replicates.
+        Seeds or range
+            Those of at most `chunk` replicates, or their numbers if they have no seeds; there are
+            at least eight chunks, if enough replicates.
         """
-        seeds = case_seeds(self.configuration, seed, self.n_runs)
+        root = self.root(seed)
+        every = range(self.n_runs)
+        seeds = every if root is None else case_seeds(self.configuration, root, self.n_runs)
         size = max(1, min(self.chunk, math.ceil(self.n_runs / _SHARES)))
         for first in range(0, self.n_runs, size):
             yield seeds[first : first + size]
@@ -215,16 +238,16 @@ def run_cases(
     cases: Mapping[Key, Case],
     replicated: Callable[[Case, int], Replicated],
     n_runs: int | Mapping[Any, int],
-    seed: int | Sequence[int],
+    seed: int | Sequence[int] | None,
     n_jobs: int,
 ) -> dict[Key, Any]:
     """Describe the cases to the runner, play them, and put the outcomes of each together.
 
-    They depend on the cases and on `seed` alone, neither on `n_jobs` nor on the backend that
-    ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere else. Ctrl-C raises
-    a `KeyboardInterrupt` that says how many replicates were done. A process with workers that is
-    told to end (SIGTERM) ends them, says so on stderr, and exits with status 143. What cannot fit
-    in memory is refused before it begins.
+    They depend on the cases and on `seed` alone, unless noise is secret, neither on `n_jobs` nor on
+    the backend that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere
+    else. Ctrl-C raises a `KeyboardInterrupt` that says how many replicates were done. A process
+    with workers that is told to end (SIGTERM) ends them, says so on stderr, and exits with status
+    143. What cannot fit in memory is refused before it begins.
 
     Parameters
     ----------
@@ -234,8 +257,9 @@ def run_cases(
         From a case and its number of replicates to a `Replicated`.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
-    seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+    seed : int or sequence of int, optional
+        Entropy of the root seed: one or more whole numbers of at least 0. By default 0; cases that
+        play on what is given have secret noise then.
     n_jobs : int
         Number of workers, as `worker_count` has it; −1 is all processors.
 
@@ -251,7 +275,8 @@ def run_cases(
         raises. The message has the key of the case, unless that is None.
     """
     n_jobs = check_jobs("n_jobs", n_jobs)
-    check_seed("seed", seed)
+    if seed is not None:
+        check_seed("seed", seed)
     if not isinstance(cases, Mapping):
         raise ValueError(f"cases={shown(cases)} is not a mapping; allowed: one of keys to cases")
     described: dict[Key, Replicated] = {}
@@ -263,10 +288,12 @@ def run_cases(
             described[key] = replicated(case, check_integer("n_runs", runs, 1, MOST_RUNS))
     needed = sum(case.n_runs * (2 * case.kept + _SEED_BYTES) for case in described.values())
     check_memory(sum(case.n_runs for case in described.values()), needed)
-    stored = _store.keys_of(
+    stored: dict[Key, str | None] = dict.fromkeys(described)
+    stored |= _store.keys_of(
         {
-            key: (case.play, case.configuration, seed, case.n_runs, case.takes_seed)
+            key: (case.play, case.configuration, case.root(seed), case.n_runs, case.takes_seed)
             for key, case in described.items()
+            if case.root(seed) is not None
         }
     )
     found = {key: _store.read(name) for key, name in stored.items()}
@@ -378,12 +405,14 @@ def _play_chunk(
     play: Player,
     takes_seed: bool,
     play_many: Callable[[Streams], list[Any]] | None,
-    seeds: Seeds,
+    seeds: Seeds | range,
     parent: int,
 ) -> list[Any]:
     """Play a replicate on ``default_rng(seed)`` for each seed: the unit of parallel work."""
     _end_with(parent)
     with _label_errors(key):
+        if isinstance(seeds, range):
+            return [play(secure_generator()) for _ in seeds]
         if takes_seed:
             return [play(seed) for seed in seeds]
         if play_many is not None and (streams := streams_of(seeds)) is not None:
@@ -392,7 +421,7 @@ def _play_chunk(
 
 
 def _played(
-    cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
+    cases: Mapping[Key, Replicated], seed: int | Sequence[int] | None, n_jobs: int
 ) -> dict[Key, list[Any]]:
     """Play the replicates of all cases, in chunks spread over the workers."""
     total = sum(case.n_runs for case in cases.values())
@@ -495,7 +524,7 @@ def _warm_up(cases: Mapping[Key, Replicated], progress: tqdm[Any]) -> None:
 
 
 def _outcomes(
-    cases: Mapping[Key, Replicated], seed: int | Sequence[int], n_jobs: int
+    cases: Mapping[Key, Replicated], seed: int | Sequence[int] | None, n_jobs: int
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
     chunks = [

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -42,6 +41,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._secure import CalledBits
 
 __all__ = ["ALL", "CHUNK", "DRAWS", "OWN", "STILL", "Keys", "Move", "Tapes"]
 
@@ -190,46 +190,19 @@ def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     return min(1.0 - 0.5 * math.exp(-moved), 1.0 - 2.0**-53)
 
 
-class _Interface(NamedTuple):
-    """What compiled loops ask of a bit generator."""
-
-    state_address: int
-    state: ctypes.c_void_p
-    next_uint64: Any
-    next_uint32: Any
-    next_double: Any
-    bit_generator: ctypes.c_void_p
-
-
-class _TapeBits:
-    """A bit generator for NumPy's `Generator`, in Python and in compiled loops."""
+class _TapeBits(CalledBits):
+    """A bit generator whose words are those of tapes."""
 
     def __init__(self, memory: Ints) -> None:
-        calls: list[Any] = [each.address for each in (_next_64, _next_32, _next_double)]
-        calls.append(calls[0])  # raw words
-        here = memory.ctypes.data
-        self._kept = memory, (ctypes.c_void_p * 5)(here, *calls)
-        self.lock = threading.Lock()
-        new = ctypes.PYFUNCTYPE(
-            ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-        )(("PyCapsule_New", ctypes.pythonapi))
-        address = ctypes.addressof(self._kept[1])
-        self.capsule = new(address, b"BitGenerator", None)
-        results: list[Any] = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double]
-        three = [
-            ctypes.cast(call, ctypes.CFUNCTYPE(result, ctypes.c_void_p))
-            for call, result in zip(calls[:3], results, strict=True)
-        ]
-        pointer = ctypes.c_void_p
-        self.ctypes = _Interface(
-            here, pointer(here), three[0], three[1], three[2], pointer(address)
-        )
+        self._kept = memory
+        calls = [each.address for each in (_next_64, _next_32, _next_double)]
+        super().__init__(memory.ctypes.data, calls)
 
     def spawn(self, n_children: int) -> list[np.random.PCG64]:
         """Return generators whose seeds are words of the tape; no number of theirs is moved."""
         address: Any = _next_64.address
         word = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(address)
-        return [np.random.PCG64(word(self._kept[0].ctypes.data)) for _ in range(n_children)]
+        return [np.random.PCG64(word(self._kept.ctypes.data)) for _ in range(n_children)]
 
 
 class Tapes:

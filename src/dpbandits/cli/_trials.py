@@ -137,7 +137,9 @@ def told(
     m = design.per_look
     deaths = deaths or trial.events == "deaths"
     word = "deaths" if deaths else "survivors"
-    lines = [f"privacy: {design.guarantee}"]
+    lines = [f"privacy: {trial.guarantee}"]
+    if trial.rehearsal:
+        lines = ["privacy: none, as this is a rehearsal, with noise that can be repeated"]
     if trial.assumed is not None:
         one, other = (1.0 - share if deaths else share for share in trial.assumed)
         lines.append(f"planned with {one:.1%} {word} of the treatment, {other:.1%} of the control")
@@ -150,7 +152,7 @@ def told(
         )
     record: dict[str, Any] = {
         "design": design,
-        "guarantee": design.guarantee,
+        "guarantee": trial.guarantee,
         "looks": [each._asdict() for each in looks],
         "decision": trial.decision,
         "events": trial.events,

@@ -22,7 +22,7 @@ from dpbandits.cli import _console as console
 from dpbandits.cli import _trials as trials
 from dpbandits.cli._console import Jobs, Json, Seed, Settings, configure, reads, show
 from dpbandits.configuration import whole
-from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.identification import FinitePopulation
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.simulation import simulate_many
@@ -327,7 +327,13 @@ def estimate(
     shapes: Annotated[tuple[float, ...], reads(console.numbers, "Shapes A,B of beta.")] = (3, 2),
     runs: Repetitions = 100,
     max_samples: MostPulls = 10**12,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None,
+        reads(
+            whole(0, 2**128 - 1),
+            "Seed (default: 0 on a law; a stream has the system's secure generator).",
+        ),
+    ] = None,
     jobs: Jobs = 1,
     csv: RunsFile = None,
     stream: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
@@ -340,7 +346,8 @@ def estimate(
     law : {"two-point", "uniform", "low-variance", "beta"}
         The law of the samples.
     stream : str
-        Run once on the numbers of this file, split by white space; - is stdin.
+        Run once on the numbers of this file, split by white space; - is stdin. What is printed is
+        private as it says, unless a seed is given: then it can be repeated, and is not private.
 
     Returns
     -------
@@ -359,16 +366,23 @@ def estimate(
     if stream is not None:
         texts = (text for line in _lines("stream", stream) for text in line.split())
         own = (_number("stream", console.read_literal(text)) for text in texts)
-        outcome = configured.run(own, np.random.default_rng(seed), max_samples)
+        noise = None if seed is None else np.random.default_rng(seed)
+        outcome = configured.run(own, noise, max_samples)
         if not outcome.samples:
             raise ValueError(f"stream={stream!r} has no numbers; allowed: one or more")
         end = f"not halted after {outcome.samples} samples: no estimate"
         if outcome.halted:
             end = f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}"
         record |= outcome._asdict() | {"estimate": outcome.estimate if outcome.halted else None}
+        record["seed"] = seed
+        if seed is not None and configured.guarantee.is_private:
+            record["guarantee"] = NO_PRIVACY
+            privacy = f"privacy: none, as the noise is that of seed {seed}; without --seed it is"
+            privacy = f"{privacy} {configured.guarantee}"
         return show(json, [repr(configured), privacy, end], record)
     drawn = _law(law, mean, deviation, shapes, configured.half_range)
     console.make_folders(csv)
+    seed = seed or 0
     found = dpb.estimate(configured, drawn, runs, seed, max_samples, n_jobs=jobs)
     summary = found.summary()
     lines = [

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._validation import check_choice, check_generator, shown
+from dpbandits._validation import check_choice, check_noise, shown
 from dpbandits.configuration import (
     Budget,
     Flag,
@@ -415,7 +415,7 @@ def robust_mean(
     model: str = "central",
     confidence: Fraction = 0.05,
     *,
-    rng: Rng,
+    rng: Rng | None = None,
     non_negative: Flag = False,
 ) -> RobustMean:
     """Estimate the mean of heavy-tailed rewards privately, with the best cut of `fitted_mean`.
@@ -440,8 +440,9 @@ def robust_mean(
         are not negative.
     confidence : float
         Probability β, in (0, 1), that the half-width fails.
-    rng : numpy.random.Generator
-        Source of the noise.
+    rng : numpy.random.Generator, optional
+        Source of the noise, for means that are to be repeated: whoever knows its seed can take the
+        noise away. By default `dpbandits.mechanisms.secure_generator`.
     non_negative : bool
         Whether rewards are known to be non-negative: half the noise. Negative ones then count
         as 0, so that the guarantee does not rest on the data.
@@ -468,7 +469,7 @@ def robust_mean(
     """
     rewards = _rewards(x)
     central = check_choice("model", model, CHANNELS) == "central"
-    check_generator("rng", rng)
+    rng = check_noise("rng", rng)
     n, failure = rewards.size, CENTRAL_FAILURE if central else LOCAL_FAILURE
     numbers = n, moment, order, epsilon, math.log(failure[1] / confidence)
     bound, width = fitted_mean(*numbers, model, non_negative=non_negative)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._validation import check_generator, check_integer
+from dpbandits._validation import check_integer, check_noise
 from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
@@ -216,7 +216,7 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
     def draw(
         self,
         rewards: BernoulliInstance | FinitePopulation | Rewards,
-        rng: Rng,
+        rng: Rng | None = None,
         max_pulls: int = DEFAULT_MAX_PULLS,
         how: str | None = None,
     ) -> Decision:
@@ -227,8 +227,10 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
         rewards : BernoulliInstance, FinitePopulation or Rewards
             An instance or a population, each with one best arm, on which a run begins; or a source
             of rewards of your own, such as `TableRewards`.
-        rng : numpy.random.Generator
-            Source of all randomness, that of the rewards of an instance included.
+        rng : numpy.random.Generator, optional
+            Source of all randomness, that of the rewards of an instance included. Whoever knows its
+            seed can take the noise away; by default it is
+            `dpbandits.mechanisms.secure_generator`.
         max_pulls : int
             Pulls after which a run that has not stopped is ended, from K to 2^62. Those of the
             batch in which that happens count, but no reward of it is asked for. On a finite
@@ -256,7 +258,7 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
         >>> decision.recommendation, decision.pulls.tolist()
         (0, [651, 651])
         """
-        check_generator("rng", rng)
+        rng = check_noise("rng", rng)
         source = _source(rewards, rng)
         max_pulls = check_integer("max_pulls", max_pulls, source.n_arms, MOST_PULLS)
         max_pulls = min(max_pulls, self.most_pulls)

@@ -13,6 +13,7 @@ import numpy as np
 from dpbandits._arrays import Rng
 from dpbandits._validation import (
     check_choice,
+    check_flag,
     check_fraction,
     check_generator,
     check_integer,
@@ -20,6 +21,7 @@ from dpbandits._validation import (
     check_values,
     shown,
 )
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
 from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
 from dpbandits.mechanisms import DiscreteLaplace
@@ -89,6 +91,8 @@ class RunningTrial:
         Shares of success that the plan assumed: treatment and control. They say which arm is which.
     level : float, optional
         Level of the interval that fits the plan's test.
+    rehearsal : bool
+        Whether noise of an earlier look can be repeated, so that nothing is private.
 
     Raises
     ------
@@ -117,11 +121,13 @@ class RunningTrial:
         events: str | None = None,
         assumed: tuple[float, float] | None = None,
         level: float | None = None,
+        rehearsal: bool = False,
     ) -> None:
         check_kind("design", design, GroupSequential, "GroupSequential(161, 2.13, epsilon=1)")
         self._design = design
         self._events = None if events is None else check_choice("events", events, _EVENTS)
         self._level = None if level is None else check_fraction("level", level)
+        self._rehearsal = check_flag("rehearsal", rehearsal)
         self._assumed: tuple[float, float] | None = None
         if assumed is not None:
             shares = check_values("assumed", assumed, 0.0, 1.0)
@@ -170,6 +176,16 @@ class RunningTrial:
         return 0.9 if self._level is None else self._level
 
     @property
+    def rehearsal(self) -> bool:
+        """Whether a look had noise that can be repeated: then nothing is private."""
+        return self._rehearsal
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is promised of all releases: that of the design, and nothing in a rehearsal."""
+        return NO_PRIVACY if self._rehearsal else self._design.guarantee
+
+    @property
     def releases(self) -> tuple[tuple[int, int], ...]:
         """Released successes of treatment and control at each look so far."""
         return tuple(self._releases)
@@ -212,8 +228,9 @@ class RunningTrial:
         control : tuple of int
             The same of the control arm.
         rng : numpy.random.Generator, optional
-            Source of the noise, for rehearsals: whoever knows its seed can take the noise away.
-            Without one it comes from the operating system's secure generator.
+            Source of the noise, for rehearsals: whoever knows its seed can take the noise away, and
+            the trial says from then on that it is a rehearsal. Without one the noise comes from
+            the operating system's secure generator.
 
         Returns
         -------
@@ -243,6 +260,7 @@ class RunningTrial:
         ]
         one, other = DiscreteLaplace(self._design.epsilon).release(counts, rng)
         self._releases.append((one, other))
+        self._rehearsal = self._rehearsal or rng is not None
         return self.looks[-1]
 
     def _check_number(self, number: int) -> None:
@@ -330,6 +348,7 @@ class RunningTrial:
             "events": self._events,
             "assumed shares of success": arms,
             "level": self._level,
+            **({"rehearsal": True} if self._rehearsal else {}),
             "releases": self._releases,
         }
         return json.dumps(state, indent=1) + "\n"
@@ -369,6 +388,7 @@ class RunningTrial:
             fields, releases = dict(state["design"]), list(state["releases"])
             endless = fields["epsilon"] == "inf"
             events, level = state.get("events"), state.get("level")
+            rehearsal = state.get("rehearsal", False)
             arms = state.get("assumed shares of success")
             assumed = None if arms is None else (arms[_ARMS[0]], arms[_ARMS[1]])
         except (KeyError, RecursionError, TypeError, ValueError) as error:
@@ -379,4 +399,5 @@ class RunningTrial:
             design = GroupSequential(**fields)
         except TypeError as error:  # another name, or one too few
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
-        return cls(design, releases, events=events, assumed=assumed, level=level)
+        told = {"events": events, "assumed": assumed, "level": level, "rehearsal": rehearsal}
+        return cls(design, releases, **told)

@@ -1,5 +1,6 @@
 """Privacy mechanisms: the only place of the package that draws noise."""
 
+from dpbandits._secure import secure_generator as secure_generator
 from dpbandits.mechanisms.counters import AdaptiveTree as AdaptiveTree
 from dpbandits.mechanisms.counters import BinaryTree as BinaryTree
 from dpbandits.mechanisms.counters import HybridCounter as HybridCounter

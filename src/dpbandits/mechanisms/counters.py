@@ -20,7 +20,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_choice, check_range
+from dpbandits._validation import check_choice, check_noise, check_range
 from dpbandits.configuration import (
     LONGEST,
     Budget,
@@ -144,20 +144,26 @@ class Counter(Guaranteed, Configuration, abc.ABC):
         """
         raise TypeError(f"{type(self).__name__} has no budget of one variable")
 
-    def counter(self, rng: Rng) -> RunningCounter:
+    def counter(self, rng: Rng | None = None) -> RunningCounter:
         """Start a counter.
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            Source of the noise.
+        rng : numpy.random.Generator, optional
+            Source of the noise, for runs that are to be repeated: whoever knows its seed can take
+            the noise away. By default `dpbandits.mechanisms.secure_generator`.
 
         Returns
         -------
         RunningCounter
             A counter that has seen no element yet.
+
+        Raises
+        ------
+        ValueError
+            If `rng` is not a generator.
         """
-        return RunningCounter(self, rng)
+        return RunningCounter(self, check_noise("rng", rng))
 
     def sums(self, stream: Floats, n_runs: int, rng: Rng) -> Floats:
         """Return the private sums of many runs over one stream.

@@ -19,6 +19,7 @@ from dpbandits._intervals import mean_interval
 from dpbandits._streams import Seeds, Streams, streams_of
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
 from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
+from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.results import Replicates, axes_of
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
@@ -61,6 +62,11 @@ class Runs(Replicates):
         What played: an accelerator, with the error of its law if it has one; "reference", the
         algorithm's plain program; or what played the parts that the plain program lets another
         algorithm play, which that of `GuessAndDouble` does.
+    given : bool
+        Whether the rewards were given, by a table or a function, and not drawn from laws.
+    secret : bool
+        Whether the noise came from the operating system's secure generator: nobody can repeat the
+        runs.
 
     Examples
     --------
@@ -81,6 +87,24 @@ class Runs(Replicates):
     pulls: Ints
     epoch_ends: tuple[Ints, ...]
     how: str = REFERENCE
+    given: bool = False
+    secret: bool = False
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        """What is promised of the pulls, all runs together, for rewards that were given.
+
+        Nothing if the noise can be repeated. Else what composition promises, as runs on a table
+        read the same rewards: n_runs times ε and δ. Of `regret` nothing is promised, as it is
+        computed from true means. On laws nothing was given, and it is the algorithm's own.
+        """
+        single = self.algorithm.guarantee
+        if not (self.given and single.is_private):
+            return single
+        delta = self.n_runs * single.delta
+        if not self.secret or delta >= 1:
+            return NO_PRIVACY
+        return PrivacyGuarantee(single.model, self.n_runs * single.epsilon, delta, single.unit)
 
     @property
     def n_runs(self) -> int:
@@ -190,8 +214,12 @@ class Runs(Replicates):
         low, high = self.band()
         numbers = {"n_runs": self.n_runs, "horizon": self.horizon, "how": self.how}
         ends = {"low": float(low[-1]), "high": float(high[-1])}
-        regret = {f"{name} regret": value for name, value in ends.items()}
+        regret: dict[str, Any] = {f"{name} regret": value for name, value in ends.items()}
         mean = {"mean regret": float(self.mean()[-1])}
+        if self.given:
+            repeated = self.algorithm.guarantee.is_private and not self.secret
+            told = "none, as its seed is given" if repeated else str(self.guarantee)
+            regret["privacy of the pulls"] = told
         return repr(self.algorithm), self.instance.name, numbers | mean | regret
 
     def columns(self) -> dict[str, Any]:
@@ -337,6 +365,7 @@ def _replicated(
     checkpoints: ArrayLike | None,
     how: str | None,
     order: str,
+    seeded: bool,
     shared: bool = False,
 ) -> Replicated:
     """Check a case and describe it to the runner; shared checkpoints may lie beyond its horizon."""
@@ -357,7 +386,8 @@ def _replicated(
     times = _checked_checkpoints(checkpoints, last)
     # the smallest horizon that has the checkpoints' type and leads through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
-    on = type(instance.rewards(np.random.default_rng(0)))
+    begun = instance.rewards(np.random.default_rng(0))
+    on, given = type(begun), getattr(begun, "given", True)
     fast, told = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
@@ -383,6 +413,8 @@ def _replicated(
             pulls=np.array(pulls),
             epoch_ends=epoch_ends,
             how=told,
+            given=given,
+            secret=given and (not seeded or getattr(algorithm, "secure", False)),
         )
 
     return Replicated(
@@ -400,6 +432,7 @@ def _replicated(
         gather=gather,
         play_many=play_many,
         kept=8 * (times.size + instance.n_arms),
+        given=given,
     )
 
 
@@ -429,7 +462,7 @@ def simulate(
     instance: Arms,
     horizon: int,
     n_runs: int = 30,
-    seed: int | Sequence[int] = 0,
+    seed: int | Sequence[int] | None = None,
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
     how: str | None = None,
@@ -452,8 +485,11 @@ def simulate(
         needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
     n_runs : int
         Number of replicates, at least 1.
-    seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+    seed : int or sequence of int, optional
+        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, where
+        rewards are drawn from laws. Where they are given, by a table or a function, noise comes by
+        default from the operating system's secure generator, and no run can be repeated: with a
+        seed it can, and is not private.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
@@ -487,7 +523,14 @@ def simulate(
     >>> runs.regret.shape == (2, runs.times.size)
     True
     """
-    described = partial(_replicated, horizon=horizon, checkpoints=checkpoints, how=how, order=order)
+    described = partial(
+        _replicated,
+        horizon=horizon,
+        checkpoints=checkpoints,
+        how=how,
+        order=order,
+        seeded=seed is not None,
+    )
     found: Runs = run_cases({None: (algorithm, instance)}, described, n_runs, seed, n_jobs)[None]
     return found
 
@@ -496,7 +539,7 @@ def simulate_many(
     cases: Mapping[Key, Case],
     horizon: int | None = None,
     n_runs: int | Mapping[Key, int] = 30,
-    seed: int | Sequence[int] = 0,
+    seed: int | Sequence[int] | None = None,
     n_jobs: int = 1,
     checkpoints: ArrayLike | None = None,
     how: str | None = None,
@@ -516,8 +559,11 @@ def simulate_many(
         Horizon T of the cases that do not name their own, from the number of arms to 2^62.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
-    seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+    seed : int or sequence of int, optional
+        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, where
+        rewards are drawn from laws. Where they are given, by a table or a function, noise comes by
+        default from the operating system's secure generator, and no run can be repeated: with a
+        seed it can, and is not private.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
@@ -552,6 +598,12 @@ def simulate_many(
     ([0.25, 1.0], 2)
     """
     described = partial(
-        _replicated, horizon=horizon, checkpoints=checkpoints, how=how, order=order, shared=True
+        _replicated,
+        horizon=horizon,
+        checkpoints=checkpoints,
+        how=how,
+        order=order,
+        seeded=seed is not None,
+        shared=True,
     )
     return run_cases(cases, described, n_runs, seed, n_jobs)

@@ -28,6 +28,7 @@ from dpbandits.rewards.heavy_laws import (
     CallbackLaw,
     HeavyLaw,
     ParetoLaw,
+    SampledLaw,
     TwoPointHeavyLaw,
 )
 from dpbandits.rewards.streams import MOST_ARMS, Arms, Source, read_only
@@ -198,6 +199,8 @@ class HeavyRewards(Source):
         self.laws, self.rng, self.n_arms = instance.laws, rng, instance.n_arms
         self.order, self.moment_bound = instance.order, instance.moment_bound
         self.codes = instance.codes
+        unknown = (law for law in instance.laws if law.code[0] == GIVEN)
+        self.given = any(not isinstance(law, SampledLaw) for law in unknown)
 
     def total(self, arm: int, size: int) -> float:
         """Return the sum of the next `size` rewards of `arm`.

@@ -191,7 +191,8 @@ class TableInstance(Bandit):
     """A bandit whose rewards are fixed beforehand; also called `table`.
 
     Every run reads the same rewards; one that pulls an arm more than N times is refused. The means
-    are those of the rows.
+    are those of the rows. Noise on a table is secret unless a seed is given; `Runs.guarantee` is
+    what is promised of the pulls, all runs together.
 
     Parameters
     ----------
@@ -237,6 +238,8 @@ class TableInstance(Bandit):
 @dataclass(frozen=True)
 class CallbackInstance(Bandit):
     """A bandit whose rewards a function gives; `callback` builds one.
+
+    Noise on them is secret unless a seed is given: `Runs.guarantee` says what is promised.
 
     Parameters
     ----------

@@ -210,6 +210,8 @@ class PopulationRewards(Source):
     (8, 0, 10)
     """
 
+    given = False  # counts are published; what is simulated is the order
+
     def __init__(self, population: FinitePopulation, rng: Rng) -> None:
         if not isinstance(population, FinitePopulation):
             raise ValueError(

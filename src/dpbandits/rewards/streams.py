@@ -91,6 +91,9 @@ class Source(abc.ABC):
 
     n_arms: int
     """Number of arms K."""
+    given: bool = True
+    """Whether somebody has given the rewards, so that noise on them is to be secret; False where
+    they are drawn from laws."""
 
     @abc.abstractmethod
     def total(self, arm: int, size: int) -> float:
@@ -471,6 +474,8 @@ class DrawnRewards(Source):
     (0, 10, (5.0, 5.0))
     """
 
+    given = False
+
     def __init__(self, instance: Any, rng: Rng) -> None:
         if not hasattr(instance, "mean_rewards"):
             raise ValueError(
@@ -521,6 +526,8 @@ class LawRewards(Source):
     >>> rewards.total(0, 8), rewards.moments(0, 8)
     (4.0, (4.0, 2.0))
     """
+
+    given = False
 
     def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
         self._laws, self._rng = laws, check_generator("rng", rng)

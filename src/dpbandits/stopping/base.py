@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_generator, check_integer, check_kind, check_number
+from dpbandits._validation import (
+    check_generator,
+    check_integer,
+    check_kind,
+    check_noise,
+    check_number,
+)
 from dpbandits.acceleration import accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
@@ -219,7 +225,9 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
             If the samples end before the rule halts; the driver catches it.
         """
 
-    def run(self, stream: Iterable[float], rng: Rng, max_samples: int | None = None) -> Outcome:
+    def run(
+        self, stream: Iterable[float], rng: Rng | None = None, max_samples: int | None = None
+    ) -> Outcome:
         """Run the rule on your own stream.
 
         Parameters
@@ -227,8 +235,9 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
         stream : iterable of float
             Samples in [−R, R]: an array, a generator, or ``iter(callback, None)`` for a function
             that returns the next sample. No more of it is taken than the rule needs.
-        rng : numpy.random.Generator
-            Source of the noise.
+        rng : numpy.random.Generator, optional
+            Source of the noise, for runs that are to be repeated: whoever knows its seed can take
+            the noise away. By default `dpbandits.mechanisms.secure_generator`.
         max_samples : int, optional
             Samples after which a run that has not halted ends; None waits for the stream's end.
 
@@ -242,7 +251,7 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
         ValueError
             If an argument is not as it says here; a sample that is refused is named with its place.
         """
-        check_generator("rng", rng)
+        rng = check_noise("rng", rng)
         if isinstance(stream, str | bytes | Mapping):
             raise ValueError(
                 f"stream={stream!r} is not a stream; allowed: numbers, one after another"

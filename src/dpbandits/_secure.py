@@ -1,0 +1,106 @@
+"""Random numbers of the operating system's secure generator, behind NumPy's `Generator`.
+
+Noise whose seed is known can be taken away, and PCG64's state can be told from what it puts out. So
+noise on rewards that somebody has given is drawn from here unless he asks for a seed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import operator
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["CalledBits", "secure_generator"]
+
+_RESULTS: tuple[Any, ...] = (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double)
+
+
+class _Interface(NamedTuple):
+    """What compiled loops ask of a bit generator."""
+
+    state_address: int
+    state: ctypes.c_void_p
+    next_uint64: Any
+    next_uint32: Any
+    next_double: Any
+    bit_generator: ctypes.c_void_p
+
+
+class CalledBits:
+    """A bit generator for NumPy's `Generator`, in Python and in compiled loops.
+
+    It is made of the addresses of three functions that C calls, of a word of 64 bits, of one of 32
+    and of a uniform number, and of the memory that they are handed.
+    """
+
+    def __init__(self, memory: int, calls: Sequence[int]) -> None:
+        self._table = (ctypes.c_void_p * 5)(memory, *calls, calls[0])  # raw words at last
+        self.lock = threading.Lock()
+        new = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        )(("PyCapsule_New", ctypes.pythonapi))
+        address = ctypes.addressof(self._table)
+        self.capsule = new(address, b"BitGenerator", None)
+        pointer = ctypes.c_void_p
+        word, half, uniform = (
+            ctypes.cast(call, ctypes.CFUNCTYPE(result, pointer))
+            for call, result in zip(calls, _RESULTS, strict=True)
+        )
+        self.ctypes = _Interface(memory, pointer(memory), word, half, uniform, pointer(address))
+
+
+def _words(n_bytes: int) -> Any:
+    """Return an iterator of whole numbers of so many random bytes, without a line of Python.
+
+    An interrupt is raised between lines of Python: within a call from C it would be lost, and a
+    word with it. Nothing is kept between calls, which a forked process would draw again.
+    """
+    return map(int.from_bytes, map(os.urandom, itertools.repeat(n_bytes)))
+
+
+class _SecureBits(CalledBits):
+    """The operating system's secure generator."""
+
+    def __init__(self) -> None:
+        high = map(operator.rshift, _words(8), itertools.repeat(11))
+        uniform = map(operator.mul, high, itertools.repeat(2.0**-53))
+        # handed over, and read by nobody: the functions take no argument
+        self._memory = ctypes.c_uint64()
+        self._called = [
+            ctypes.CFUNCTYPE(result)(source.__next__)
+            for result, source in zip(_RESULTS, (_words(8), _words(4), uniform), strict=True)
+        ]
+        calls = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._called]
+        super().__init__(ctypes.addressof(self._memory), calls)
+
+    def spawn(self, n_children: int) -> list[_SecureBits]:
+        """Return independent ones."""
+        return [_SecureBits() for _ in range(n_children)]
+
+
+def secure_generator() -> np.random.Generator:
+    """Return a generator whose bits are those of the operating system's secure generator.
+
+    It has no seed and no state, so nobody can repeat what it draws: neither who publishes a result
+    nor who wants to take its noise away. Programs, plain and compiled, take it as any other.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator; a draw takes some three microseconds.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> rule = dpb.DPNAS(epsilon=1, alpha=0.5, beta=0.05)
+    >>> outcome = rule.run([0.75] * 20_000, dpb.mechanisms.secure_generator())
+    >>> outcome.halted, bool(abs(outcome.estimate - 0.75) < 0.375)
+    (True, True)
+    """
+    return np.random.Generator(_SecureBits())  # type: ignore[arg-type]
