@@ -9,6 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import dpbandits as dpb
+from dpbandits import _files
 from dpbandits.cli import _trials
 from dpbandits.cli.commands import main
 from dpbandits.identification import GroupSequential
@@ -143,8 +144,9 @@ def test_a_look_that_cannot_be_kept_is_not_shown(capsys, monkeypatch, folder):
 
 
 def test_two_looks_at_once_are_one(capsys, folder):
-    (folder / "trial.json.lock").touch()
-    err = said(capsys, "look trial.json --number 1 --counts treatment=2/20,control=3/20", status=2)
+    with _files.locked(folder / "trial.json"):
+        look = "look trial.json --number 1 --counts treatment=2/20,control=3/20"
+        err = said(capsys, look, status=2)
     assert (
         "is in use" in err
         and dpb.RunningTrial.from_json((folder / "trial.json").read_text()).releases == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dpbandits as dpb
+from dpbandits import _files
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer, shown
 from dpbandits.identification import GroupEstimate, RunningTrial, TrialLook
@@ -49,15 +51,20 @@ def arms_of(
 
 def start(path: Path, plan: dpb.GroupSequentialPlan, deaths: bool) -> list[str]:
     """Write the state of a trial before its first look; a state that exists is never replaced."""
-    if path.exists():
-        raise ValueError(f"state={str(path)!r} exists; allowed: a file that is not there yet")
     trial = RunningTrial(
         plan.design,
         events="deaths" if deaths else "survivors",
         assumed=(plan.treatment, plan.control),
         level=plan.interval_level,
     )
-    write_atomically(path, trial.to_json())
+    try:
+        write_atomically(path, trial.to_json(), new=True)
+    except OSError as error:
+        if error.errno != errno.EEXIST:
+            raise
+        raise ValueError(
+            f"state={str(path)!r} exists; allowed: a file that is not there yet"
+        ) from None
     m, letter = plan.design.per_look, "D" if deaths else "S"
     looked = f"--counts treatment={letter}/{m},control={letter}/{m}"
     return [
@@ -68,24 +75,39 @@ def start(path: Path, plan: dpb.GroupSequentialPlan, deaths: bool) -> list[str]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other looks at the same trial away: two at once would release one look twice."""
-    lock = path.with_name(f"{path.name}.lock")
-    try:
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except FileExistsError:
-        raise ValueError(
-            f"state={str(path)!r} is in use; allowed: one look at a time (if none is running, "
-            f"remove {lock.name})"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.unlink()
+def locked(path: Path) -> Iterator[Path]:
+    """Keep other looks at the same trial away: two at once would release one look twice.
+
+    What is yielded is the file that the name leads to. A look renews one name of it: by another
+    one, a hard link, the same look could be released again.
+    """
+    check_regular(path)
+    with contextlib.ExitStack() as held:
+        try:
+            own = held.enter_context(_files.locked(path))
+        except (BlockingIOError, FileExistsError):
+            raise ValueError(
+                f"state={str(path)!r} is in use; allowed: one look at a time"
+            ) from None
+        names = os.stat(own).st_nlink
+        if names > 1:
+            raise ValueError(
+                f"state={str(path)!r} is a file of {names} names (hard links); allowed: one, as a "
+                "look renews one alone"
+            )
+        _files.check_writable(own)
+        yield own
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe or a device: what is written there is not there at the next look."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"state={str(path)!r} is not a regular file; allowed: one")
 
 
 def read(path: Path) -> RunningTrial:
     """Read the state of a trial."""
+    check_regular(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -98,8 +120,8 @@ def read(path: Path) -> RunningTrial:
 def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
     """Release one look and keep it; what is returned, and may be shown, is on the disk already."""
     pairs = read_pairs(counts)
-    with locked(path):
-        trial = read(path)
+    with locked(path) as own:
+        trial = read(own)
         if trial.events is not None and deaths != (trial.events == "deaths"):
             allowed = "--deaths" if trial.events == "deaths" else "without --deaths"
             raise ValueError(
@@ -110,7 +132,7 @@ def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
             (a, n), (b, m) = pairs
             pairs = (n - a, n), (m - b, m)
         trial.look(number, *pairs)
-        write_atomically(path, trial.to_json())
+        write_atomically(own, trial.to_json())
     return trial
 
 

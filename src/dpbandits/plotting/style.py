@@ -434,8 +434,10 @@ def save(figure: Figure, path: Path) -> None:
     if path.suffix.lower() == ".svg":
         save_vector(figure, path)
     else:
+        buffer = io.BytesIO()
         with plt.rc_context({"pdf.fonttype": 42}):
-            figure.savefig(path, dpi=200)
+            figure.savefig(buffer, dpi=200, format=path.suffix[1:].lower())
+        write_atomically(path, buffer.getvalue())
     plt.close(figure)
 
 
