@@ -2,7 +2,7 @@
 
 import sys
 
-from dpbandits.cli.commands import main
+from dpbandits_command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,6 +13,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from numba import njit
 
 import dpbandits as dpb
 import dpbandits_command
@@ -484,3 +485,18 @@ def test_whatever_an_option_is_given_no_command_breaks(command, capsys):
                 assert told.out == "" and told.err.startswith("dpbandits: "), (option, word)
                 assert told.err.count("\n") == 1 and len(told.err) < 620, (option, word)
     assert {"seed", "runs", "jobs"} <= refused
+
+
+def test_a_command_says_once_that_it_compiles(monkeypatch, capsys):
+    def compiling():
+        njit(lambda x: x + 1)(1)
+        njit(lambda x: x + 2)(1)
+        return 0
+
+    monkeypatch.setattr("dpbandits.cli.commands.main", lambda: 0)
+    assert dpbandits_command.main() == 0 and capsys.readouterr().err == ""
+    monkeypatch.setattr("dpbandits.cli.commands.main", compiling)
+    assert dpbandits_command.main() == 0
+    assert capsys.readouterr().err.count("compiling, once on this machine") == 1
+    compiling()
+    assert capsys.readouterr().err == ""
