@@ -7,6 +7,7 @@ one pull and Z₁ + Z₂ at two, the blocks {1} and {2}.
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ def counter_noise(counter: HybridCounter, length: int, rng: np.random.Generator)
     return noise
 
 
+@cache
 def _added(n: int, time: int, past: Past, scale: float) -> float:
     """Return what the index adds to the private mean of an arm with n pulls."""
     width = float(noise_width(scale, math.log(time), noise_bracket(n))) / n
@@ -102,11 +104,17 @@ def _draw(past: Past, counter: HybridCounter, rng: np.random.Generator) -> tuple
 
     def needed(n: int, of: int, time: int) -> Floats:
         """Return the private sum of n pulls from which on arm 1 wins against `of` pulls."""
-        rival = (sums[of] + noise[of]) / of + _added(of, time, past, b)
-        value: Floats = n * (rival - _added(n, time, past, b))
+        value: Floats = sums[of] + noise[of]
+        value /= of
+        value += _added(of, time, past, b)
+        value -= _added(n, time, past, b)
+        value *= n
         return value
 
-    lost = np.min([needed(1, of, of + 2) for of in range(1, m)], axis=0) - shift
+    lost = needed(1, 1, 3)
+    for of in range(2, m):
+        np.minimum(lost, needed(1, of, of + 2), out=lost)
+    lost -= shift
     low = needed(1, m, m + 2) - shift  # low ≤ Z₁ − shift < high: it lost, and then it won
     high = np.maximum(lost, low)
     first = needed(2, m, m + 3) - shift  # r + Z₂ < first − Z₁: it lost at t = M + 3
