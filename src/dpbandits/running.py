@@ -50,6 +50,8 @@ Player = Callable[[Any], Any]
 
 _SHARES = 8
 """Chunks that a case is cut into at least, as far as it has replicates."""
+_ALONE = 5
+"""How many times as long the chunks of one worker alone are, where a compiled call plays each."""
 WORKERS_A_PROCESSOR = 2
 """Workers on this machine, at most, for each of its processors."""
 MOST_RUNS = 10**15
@@ -127,24 +129,31 @@ class Replicated:
         """
         return 0 if seed is None and not self.given else seed
 
-    def chunks(self, seed: int | Sequence[int] | None) -> Iterator[Seeds | range]:
+    def chunks(
+        self, seed: int | Sequence[int] | None, *, shared: bool = True
+    ) -> Iterator[Seeds | range]:
         """Yield the seeds of the replicates, in chunks.
 
         Parameters
         ----------
         seed : int or sequence of int, optional
             What was asked for: `root` makes the entropy of the root seed of it.
+        shared : bool
+            Whether several workers share the replicates. What `play_many` plays is for one worker
+            alone cut into as few chunks as let it hear an interrupt, five times as long.
 
         Yields
         ------
         Seeds or range
             Those of at most `chunk` replicates, or their numbers if they have no seeds; there are
-            at least eight chunks, if enough replicates.
+            at least eight chunks, if enough replicates and several workers.
         """
         root = self.root(seed)
         every = range(self.n_runs)
         seeds = every if root is None else case_seeds(self.configuration, root, self.n_runs)
         size = max(1, min(self.chunk, math.ceil(self.n_runs / _SHARES)))
+        if self.play_many is not None and not shared:
+            size = _ALONE * self.chunk
         for first in range(0, self.n_runs, size):
             yield seeds[first : first + size]
 
@@ -527,10 +536,11 @@ def _outcomes(
     cases: Mapping[Key, Replicated], seed: int | Sequence[int] | None, n_jobs: int
 ) -> Iterator[tuple[Key, Sequence[Any]]]:
     """Yield the outcomes of chunk after chunk, in the order of the cases."""
+    shared = worker_count(n_jobs, sum(case.n_runs for case in cases.values())) > 1
     chunks = [
         (key, case.play, case.takes_seed, case.play_many, seeds, os.getpid())
         for key, case in cases.items()
-        for seeds in case.chunks(seed)
+        for seeds in case.chunks(seed, shared=shared)
     ]
     n_jobs = worker_count(n_jobs, len(chunks))
     if n_jobs == 1:

@@ -185,6 +185,9 @@ def test_chunks_cover_the_replicates_once():
     case = Replicated("x", {}, unlucky, 37, chunk=10)
     keys = [seed.spawn_key for part in case.chunks(0) for seed in part]
     assert keys == [(i,) for i in range(37)]
+    at_once = dataclasses.replace(case, play_many=list)
+    assert [len(part) for part in at_once.chunks(0)] == [5] * 7 + [2]
+    assert [len(part) for part in at_once.chunks(0, shared=False)] == [37]
 
 
 def test_workers_are_no_more_than_this_machine_can_use():
