@@ -257,6 +257,43 @@ def test_trailing_zeros_are_those_of_the_instruction():
             assert trailing_zeros(n) == compiled(n) == k
 
 
+@kernel(borrows=True)
+def doubled(x, rng):
+    for i in range(x.size):
+        x[i] *= 2.0
+    return x[0], x.size
+
+
+@kernel(borrows=True)
+def returned(x):
+    return x, 1.0
+
+
+@kernel
+def calls_doubled(x, rng):
+    return doubled(x, rng)
+
+
+@kernel
+def calls_returned(x):
+    return returned(x)
+
+
+@pytest.mark.parametrize("enter", [doubled, calls_doubled])
+def test_a_kernel_that_borrows_holds_nothing(enter):
+    """Called from Python or from a kernel, it leaves arrays and generators as free as they were."""
+    array, rng = np.ones(3), np.random.default_rng(0)
+    held = sys.getrefcount(array), sys.getrefcount(rng)
+    assert enter(array, rng) == (2.0, 3) and array.tolist() == [2.0, 2.0, 2.0]
+    assert (sys.getrefcount(array), sys.getrefcount(rng)) == held
+
+
+def test_a_kernel_that_borrows_returns_no_array():
+    """Refused when it is compiled, for its memory could be freed while it is used."""
+    with pytest.raises(Exception, match="returned returns an array; allowed: numbers"):
+        calls_returned(np.ones(3))
+
+
 PROGRAM = """
 import json
 import dpbandits as dpb

@@ -138,7 +138,7 @@ class Floor(NamedTuple):
     beyond: float
 
 
-@kernel
+@kernel(borrows=True)
 def _beyond(law: HeavyCode, bound: float) -> float:
     """Return P(X > B) of a reward X."""
     kind, first, second = law
@@ -147,7 +147,7 @@ def _beyond(law: HeavyCode, bound: float) -> float:
     return second if first > bound else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def certify_tree(
     policy: TreeIndex,
     means: Floats,
@@ -229,7 +229,7 @@ def certify_tree(
     return stretch, barrier
 
 
-@kernel
+@kernel(borrows=True)
 def _pull_while_leading(
     rng: Rng, law: HeavyCode, policy: TreeIndex, ends: Floats, lead: Lead, block: int
 ) -> tuple[int, float, float]:
@@ -296,27 +296,66 @@ def _pull_without_noise(
             return n, total, used
 
 
+class _Arms(NamedTuple):
+    """Laws of the rewards, and what walks need of them."""
+
+    kinds: Ints
+    parameters: Floats  # (K, 2)
+    rows: Floats  # (K, 9, R)
+    lines: Floats  # (K, L, 3)
+
+
+class _State(NamedTuple):
+    """A run between two walks."""
+
+    counts: Ints  # (C, K): pulls at the checkpoints
+    pulls: Ints
+    used: Ints  # of each arm's stock
+    sums: Floats
+    means: Floats  # private
+    shrunk: Floats  # n^(−v/(1+v))
+    beyond: Floats  # what `_beyond` was
+    renewed: Floats  # the number of pulls from which it is to be computed anew
+    ends: Floats  # (K, TREE_LEVELS)
+    stock: Floats  # (K, _STOCK)
+
+
+def _start(n_arms: int, n_checkpoints: int) -> _State:
+    """Return the state before the first pull."""
+    counts = np.zeros((n_checkpoints, n_arms), np.int64)
+    pulls, used = np.zeros(n_arms, np.int64), np.full(n_arms, _STOCK)
+    sums, means, shrunk, renewed = np.zeros((4, n_arms))
+    ends, stock = np.zeros((n_arms, TREE_LEVELS)), np.empty((n_arms, _STOCK))
+    beyond = np.ones(n_arms)
+    return _State(counts, pulls, used, sums, means, shrunk, beyond, renewed, ends, stock)
+
+
 @kernel
 def _play(
-    kinds: Ints,
-    parameters: Floats,
+    arms: _Arms,
     policy: TreeIndex,
+    state: _State,
     checkpoints: Ints,
     rng: Rng,
     table: FirstPassageTable,
-    rows: Floats,
-    lines: Floats,
-) -> tuple[Ints, Ints]:
-    """Play an index policy with walks; return the counts and the tally."""
+) -> tuple[int, int]:
+    """Enter `_walk_on` from Python."""
+    return _walk_on(arms, policy, state, checkpoints, rng, table)
+
+
+@kernel(borrows=True)
+def _walk_on(
+    arms: _Arms,
+    policy: TreeIndex,
+    state: _State,
+    checkpoints: Ints,
+    rng: Rng,
+    table: FirstPassageTable,
+) -> tuple[int, int]:
+    """Play an index policy with walks; write the counts, return walks and walked pulls."""
+    kinds, parameters, rows, lines = arms
     n_arms = kinds.size
-    pulls = np.zeros(n_arms, np.int64)
-    sums, means = np.zeros(n_arms), np.zeros(n_arms)  # private means
-    shrunk = np.zeros(n_arms)  # n^(−v/(1+v))
-    ends = np.zeros((n_arms, TREE_LEVELS))
-    counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    stock = np.empty((n_arms, _STOCK))
-    used = np.full(n_arms, _STOCK)
-    beyond, renewed = np.ones(n_arms), np.zeros(n_arms)
+    counts, pulls, used, sums, means, shrunk, beyond, renewed, ends, stock = state
     first_bound, growth = policy.first_bound, policy.growth
     noisy, first_scale = policy.node_factor > 0.0, policy.node_factor * first_bound
     walks, walked = 0, 0
@@ -374,7 +413,7 @@ def _play(
         else:
             shrunk[arm] = float(n) ** (growth - 1.0)
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
-    return counts, np.array([walks, walked, t - walked])
+    return walks, walked
 
 
 def tree_skip_and_tally(
@@ -408,8 +447,10 @@ def tree_skip_and_tally(
     lines = np.array([lower_lines(code) for code in codes])
     table = first_passage_table(*PASSAGES)
     kinds, parameters = arms.codes
-    counts, tally = _play(kinds, parameters, policy, checkpoints, rng, table, rows, lines)
-    return counts, TreeSkipTally(*tally.tolist())
+    state = _start(kinds.size, checkpoints.size)
+    told = _Arms(kinds, parameters, rows, lines)
+    walks, walked = _play(told, policy, state, checkpoints, rng, table)
+    return state.counts, TreeSkipTally(walks, walked, int(checkpoints[-1]) - walked)
 
 
 @accelerates(DPRUCB, on=HeavyRewards, name="skipping", error=MAX_WALKS * WALK_ERROR)

@@ -90,7 +90,7 @@ def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> 
     return TreeIndex(tree.first_bound, tree.growth, tree.node_factor, width, reconstructed)
 
 
-@kernel
+@kernel(borrows=True)
 def grown_by(part: float, growth: float) -> float:
     """Return (1 + h)^g by the binomial series to the fifth power.
 
@@ -113,7 +113,7 @@ def grown_by(part: float, growth: float) -> float:
     return 1.0 + part * growth * tail
 
 
-@kernel
+@kernel(borrows=True)
 def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
     """Return n^g from (n − 1)^g: by a series, and anew at every 1024th n.
 
@@ -139,7 +139,7 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
     return power * grown_by(inverse, growth)
 
 
-@kernel
+@kernel(borrows=True)
 def bonus_at(policy: TreeIndex, t: int) -> float:
     """Return H, or H·log(2t⁴)^(v/(1+v)) for the reconstructed width.
 
@@ -214,7 +214,8 @@ def _run_by_steps(
             pulls[arm], powers[arm], inverses[arm] = n, power, 1.0 / n
             means[arm] = (sums[arm] + noise + constant * power) * inverses[arm]
             clock[0] += 1
-        counts[clock[1]] = pulls
+        for b in range(pulls.size):
+            counts[clock[1], b] = pulls[b]
         clock[1] += 1
     return -1
 

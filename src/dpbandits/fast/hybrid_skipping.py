@@ -52,7 +52,7 @@ _SHORTEST = 32  # pulls that make a skip worth its cost
 _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one before
 
 
-@kernel
+@kernel(borrows=True)
 def _certify(
     policy: AdvancingPolicy,
     state: State,

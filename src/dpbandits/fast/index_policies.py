@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, copy_into, entered_for, kernel
+from dpbandits._kernels import by_type, entered_for, kernel
 from dpbandits.acceleration import TableRuns, accelerates
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
@@ -176,7 +176,7 @@ def start(n_arms: int) -> State:
     return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
 
 
-@kernel
+@kernel(borrows=True)
 def index_leader(
     means: Floats, widths: Floats, inverse_roots: Floats, log_t: float, root: float
 ) -> tuple[int, float, float]:
@@ -279,19 +279,19 @@ def release(policy: Any, state: State, arm: int, n: int, noise: float) -> None:
 
 
 @entered_for(last_term, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _last_term_of_tree(policy: TreePolicy, log_t: float) -> float:
     return math.sqrt(2.0 * log_t)
 
 
 @entered_for(count, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _count_by_tree(policy: TreePolicy, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
     state.noise[arm] = next_prefix_noise(rng, policy.scale, state.counters, arm, n)
 
 
 @entered_for(release, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _release_of_tree(policy: TreePolicy, state: State, arm: int, n: int, noise: float) -> None:
     state.pulls[arm] = n
     state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
@@ -302,20 +302,20 @@ def _release_of_tree(policy: TreePolicy, state: State, arm: int, n: int, noise: 
 
 
 @entered_for(last_term, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _last_term_of_blocks(policy: BlockPolicy, log_t: float) -> float:
     return math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
 
 
 @entered_for(count, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _count_by_blocks(policy: BlockPolicy, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
     scale = policy.scale
     state.noise[arm] = next_hybrid_noise(rng, scale, scale, state.counters, arm, n)
 
 
 @entered_for(release, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _release_of_blocks(policy: BlockPolicy, state: State, arm: int, n: int, noise: float) -> None:
     state.pulls[arm] = n
     state.means[arm] = (state.sums[arm] + noise) / n
@@ -330,13 +330,13 @@ def _release_of_blocks(policy: BlockPolicy, state: State, arm: int, n: int, nois
 
 
 @entered_for(last_term, AdvancingPolicy)
-@kernel
+@kernel(borrows=True)
 def _last_term_of_advancing(policy: AdvancingPolicy, log_t: float) -> float:
     return math.sqrt(2.0 * log_t) if policy.ucb_term else 0.0
 
 
 @entered_for(count, AdvancingPolicy)
-@kernel
+@kernel(borrows=True)
 def _count_by_all(
     policy: AdvancingPolicy, state: State, arm: int, n: int, t: int, rng: Rng
 ) -> None:
@@ -347,7 +347,7 @@ def _count_by_all(
 
 
 @entered_for(release, AdvancingPolicy)
-@kernel
+@kernel(borrows=True)
 def _release_of_advancing(
     policy: AdvancingPolicy, state: State, arm: int, n: int, noise: float
 ) -> None:
@@ -373,7 +373,8 @@ def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints
     t, c = clock
     while c < checkpoints.size:
         if t == checkpoints[c]:
-            copy_into(counts[c], pulls)
+            for b in range(pulls.size):
+                counts[c, b] = pulls[b]
             c += 1
             continue
         arm: int = t

@@ -59,7 +59,7 @@ class _AnytimeState(NamedTuple):
     waiting: Floats  # (K, size): the rewards
 
 
-@kernel
+@kernel(borrows=True)
 def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> None:
     """Put a key into a binary heap of `size` keys, the least in front."""
     i = size
@@ -74,7 +74,7 @@ def _push(keys: Floats, items: Floats, size: int, key: float, item: float) -> No
     items[i] = item
 
 
-@kernel
+@kernel(borrows=True)
 def _pop(keys: Floats, items: Floats, size: int) -> None:
     """Remove the least key from a binary heap of `size` keys."""
     key, item = keys[size - 1], items[size - 1]
@@ -156,7 +156,8 @@ def _run_robust_ucb(
             means[arm] = sums[arm] / n
             shrunk[arm] = n ** (-exponent)
             clock[0] += 1
-        counts[clock[1]] = pulls
+        for b in range(n_arms):
+            counts[clock[1], b] = pulls[b]
         clock[1] += 1
     return -1
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, copy_into, entered_for, kernel
+from dpbandits._kernels import by_type, entered_for, kernel
 from dpbandits.acceleration import accelerates
 from dpbandits.fast.index_policies import (
     BlockPolicy,
@@ -269,7 +269,7 @@ def allowance(policy: Any, state: State, arm: int, log_t: float) -> float:
 
 
 @entered_for(leader_index, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _leader_index_of_tree(
     policy: TreePolicy, state: State, arm: int, mean: float, log_t: float
 ) -> LeaderIndex:
@@ -278,7 +278,7 @@ def _leader_index_of_tree(
 
 
 @entered_for(outlook, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _outlook_of_tree(
     policy: TreePolicy, state: State, arm: int, top: float, rival: float, root: float, left: int
 ) -> Outlook:
@@ -288,13 +288,13 @@ def _outlook_of_tree(
 
 
 @entered_for(allowance, TreePolicy)
-@kernel
+@kernel(borrows=True)
 def _allowance_of_tree(policy: TreePolicy, state: State, arm: int, log_t: float) -> float:
     return policy.gamma
 
 
 @entered_for(leader_index, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _leader_index_of_blocks(
     policy: BlockPolicy, state: State, arm: int, mean: float, log_t: float
 ) -> LeaderIndex:
@@ -304,7 +304,7 @@ def _leader_index_of_blocks(
 
 
 @entered_for(outlook, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _outlook_of_blocks(
     policy: BlockPolicy, state: State, arm: int, top: float, rival: float, root: float, left: int
 ) -> Outlook:
@@ -316,13 +316,13 @@ def _outlook_of_blocks(
 
 
 @entered_for(allowance, BlockPolicy)
-@kernel
+@kernel(borrows=True)
 def _allowance_of_blocks(policy: BlockPolicy, state: State, arm: int, log_t: float) -> float:
     bracket = noise_bracket_kernel(state.pulls[arm], state.powers[arm], policy.repaired)
     return policy.factor * log_t * bracket
 
 
-@kernel
+@kernel(borrows=True)
 def rival_index(
     means: Floats, widths: Floats, inverse_roots: Floats, leader: int, log_t: float, root: float
 ) -> float:
@@ -355,7 +355,7 @@ def rival_index(
     return rival
 
 
-@kernel
+@kernel(borrows=True)
 def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
     """Return the largest index of the other arms before pull number `last`, were none pulled."""
     log_t = math.log(last)
@@ -363,7 +363,7 @@ def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
     return rival_index(state.means, state.widths, state.inverse_roots, leader, log_t, root)
 
 
-@kernel
+@kernel(borrows=True)
 def aligned(n: int, stretch: int) -> int:
     """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees.
 
@@ -385,7 +385,7 @@ def aligned(n: int, stretch: int) -> int:
     return stretch - (n + stretch) % unit
 
 
-@kernel
+@kernel(borrows=True)
 def pass_checkpoints(
     counts: Ints, checkpoints: Times, passed: int, t: int, pulls: Ints, arm: int
 ) -> int:
@@ -412,13 +412,14 @@ def pass_checkpoints(
         Number of checkpoints passed.
     """
     while passed < checkpoints.size and checkpoints[passed] <= t:
-        copy_into(counts[passed], pulls)
+        for b in range(pulls.size):
+            counts[passed, b] = pulls[b]
         counts[passed, arm] -= t - checkpoints[passed]
         passed += 1
     return passed
 
 
-@kernel
+@kernel(borrows=True)
 def reward_band(mean: float, stretch: int, log_error: float) -> float:
     """Return c with P(S_r < S + μ r − c for some r ≤ stretch) ≤ exp(−log_error).
 
@@ -449,7 +450,7 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
     return math.sqrt(2.0 * variance * log_error * stretch)
 
 
-@kernel
+@kernel(borrows=True)
 def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: float) -> float:
     """Return z = min(f(0), f(m − 1)), the barrier for the noise of the leader.
 
@@ -482,7 +483,7 @@ def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: floa
     return min(at_first, at_last) - reward_band(mean, stretch, log_error) - slack
 
 
-@kernel
+@kernel(borrows=True)
 def proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
     """Return the stretch m over which the reward band and a downward drift use up the budget.
 
@@ -511,7 +512,7 @@ def proposed_stretch(budget: float, drift: float, mean: float, log_error: float)
     return math.inf
 
 
-@kernel
+@kernel(borrows=True)
 def certify(
     policy: Any,
     state: State,
@@ -579,7 +580,7 @@ def certify(
     return 0, 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def _pull_while_leading(
     rng: Rng,
     policy: Any,
@@ -619,11 +620,29 @@ def _play(
     rng: Rng,
     table: FirstPassageTable,
     max_skips: int,
-) -> tuple[Ints, Ints]:
-    """Play an index policy with skips; return the counts and the tally."""
+    counts: Ints,
+) -> tuple[int, int, int]:
+    """Enter `_skip_on` from Python."""
+    return _skip_on(means, policy, state, checkpoints, rng, table, max_skips, counts)
+
+
+@kernel(borrows=True)
+def _skip_on(
+    means: Floats,
+    policy: Any,
+    state: State,
+    checkpoints: Ints,
+    rng: Rng,
+    table: FirstPassageTable,
+    max_skips: int,
+    counts: Ints,
+) -> tuple[int, int, int]:
+    """Play an index policy with skips; write the counts, shape (C, K).
+
+    Returns how many skips, pulls inside skips and first passages there were.
+    """
     pulls, counters = state.pulls, state.counters
     horizon, noisy = checkpoints[-1], policy.scale > 0.0
-    counts = np.zeros((checkpoints.size, means.size), np.int64)
     skips, skipped_pulls, first_passages = 0, 0, 0
     block_size = (_NOISY_SHORTEST if noisy else _NOISELESS_SHORTEST) // 2
     t, c = 0, 0
@@ -670,7 +689,7 @@ def _play(
         t += n - before
         release(policy, state, arm, n, noise)
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
-    return counts, np.array([skips, skipped_pulls, t - skipped_pulls, first_passages])
+    return skips, skipped_pulls, first_passages
 
 
 def _skips(
@@ -680,8 +699,11 @@ def _skips(
     if means.size == 1:  # nothing to decide
         return checkpoints[:, None], SkipTally(0, 0, int(checkpoints[-1]), 0)
     table = first_passage_table()
-    counts, tally = _play(means, policy, start(means.size), checkpoints, rng, table, max_skips)
-    return counts, SkipTally(*tally.tolist())
+    counts = np.zeros((checkpoints.size, means.size), np.int64)
+    skips, skipped, passages = _play(
+        means, policy, start(means.size), checkpoints, rng, table, max_skips, counts
+    )
+    return counts, SkipTally(skips, skipped, int(checkpoints[-1]) - skipped, passages)
 
 
 def skip_and_tally(

@@ -886,7 +886,7 @@ class HybridCounter(_Endless):
         return (levels + 1, length.bit_count() - 1), (self.block_scale, self.node_scale(levels))
 
 
-@kernel
+@kernel(borrows=True)
 def next_hybrid_noise(
     rng: Rng, block_scale: float, level_scale: float, state: Floats, arm: int, n: int
 ) -> float:

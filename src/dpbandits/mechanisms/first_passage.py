@@ -37,7 +37,7 @@ TREE_LEVELS = 64
 # ------------------------------------------------------------------------- noise of every prefix
 
 
-@kernel
+@kernel(borrows=True)
 def lowest_level(n: int) -> int:
     """Return the position of the lowest set bit of n: the level of the node that ends at n.
 
@@ -59,7 +59,7 @@ def lowest_level(n: int) -> int:
     return trailing_zeros(n)
 
 
-@kernel
+@kernel(borrows=True)
 def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix.
 
@@ -83,7 +83,7 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     return found
 
 
-@kernel
+@kernel(borrows=True)
 def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
@@ -215,7 +215,7 @@ def first_passage_table(
     return FirstPassageTable(cell_width, ratio, fail, right_fail, cell_mass, limits)
 
 
-@kernel
+@kernel(borrows=True)
 def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float) -> int:
     """Return the room, in cells, of a positive distance between the noise and the barrier."""
     cap: int = table.fail.shape[1] - 1
@@ -225,7 +225,7 @@ def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float)
     return int(cells) + 1
 
 
-@kernel
+@kernel(borrows=True)
 def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
     """Return the level of the largest subtree that starts at `leaf` and ends by `stop`."""
     level: int = min(lowest_level(leaf), table.fail.shape[0] - 1)
@@ -234,7 +234,7 @@ def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
     return level
 
 
-@kernel
+@kernel(borrows=True)
 def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half fails.
 
@@ -285,7 +285,7 @@ class NodeScale(NamedTuple):
     growth: float
 
 
-@kernel
+@kernel(borrows=True)
 def walk_to_first_passage(
     rng: Rng,
     table: FirstPassageTable,
@@ -356,7 +356,7 @@ def walk_to_first_passage(
 # ---------------------------------------------------------------------------- several trees at once
 
 
-@kernel
+@kernel(borrows=True)
 def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """As `_failing_node`, given that this half passes; for κ = 1."""
     cap = table.fail.shape[1] - 1

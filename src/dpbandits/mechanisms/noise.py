@@ -69,7 +69,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 # ----------------------------------------------------------------------------------- one variable
 
 
-@kernel
+@kernel(borrows=True)
 def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 (density ∝ exp(−|x|/scale)).
 
@@ -152,7 +152,7 @@ def laplace_cdf(x: Number, scale: NonNegative) -> float:
     return float(laplace_cdf_kernel(x, scale))
 
 
-@kernel
+@kernel(borrows=True)
 def laplace_below(rng: Rng, scale: float, level: float) -> float:
     """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``.
 

@@ -26,7 +26,7 @@ _SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − 
 _MOST = 2**50
 
 
-@kernel
+@kernel(borrows=True)
 def binomial(rng: Rng, n: int, p: float) -> int:
     """Draw how many of n uniform variables are at most p, by order statistics (Devroye 1986, X.4).
 
@@ -71,7 +71,7 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float]:
     """Draw the i-th smallest of n uniform variables, and compare it with p.
 
@@ -196,7 +196,7 @@ def binomial_log_pmf(k: float, n: float, p: float, q: float) -> float:
     return rest - _HALF_LOG_2_PI - 0.5 * math.log(k * ((n - k) / n))
 
 
-@kernel
+@kernel(borrows=True)
 def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     """Draw a Binomial variable as `binomial` does, several times as fast: Hörmann (1993), BTRS.
 
@@ -230,7 +230,7 @@ def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     return _at_most_half(rng, n, p)
 
 
-@kernel
+@kernel(borrows=True)
 def _at_most_half(rng: Rng, n: int, p: float) -> int:
     q = 1.0 - p
     if n * p < 10.0:

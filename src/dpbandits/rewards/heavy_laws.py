@@ -51,7 +51,7 @@ _SHAPE = partial(
 )
 
 
-@kernel
+@kernel(borrows=True)
 def draw_heavy(rng: Rng, code: HeavyCode) -> float:
     """Draw one reward of the law that `code` describes.
 
@@ -73,7 +73,7 @@ def draw_heavy(rng: Rng, code: HeavyCode) -> float:
     return first if rng.random() < second else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
     """Draw the next reward of an arm, or read it where its law is in Python alone.
 

@@ -310,7 +310,7 @@ def matched_rows(shape: float) -> Floats:
     return read_only(rows)
 
 
-@kernel
+@kernel(borrows=True)
 def matched_sum(rng: Rng, row: Floats, n: int) -> float:
     """Draw the sum of n copies of Y, in units of the smallest reward.
 
@@ -385,7 +385,7 @@ def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
         x[i] *= powers[i]
 
 
-@kernel
+@kernel(borrows=True)
 def growing_sum(
     rng: Rng,
     code: HeavyCode,
@@ -528,7 +528,7 @@ def _one_by_one(
     return total
 
 
-@kernel
+@kernel(borrows=True)
 def _sum(x: Floats, n: int) -> float:
     """Add x_1, …, x_n up in four parts, which do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
