@@ -2,7 +2,7 @@
 
 import sys
 
-from dpbandits_command import main
+from dpbandits.cli.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

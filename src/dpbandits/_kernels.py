@@ -432,7 +432,7 @@ class _Cache:
 # ---------------------------------------------------------------------------- what kernels share
 
 
-@kernel
+@kernel(borrows=True)
 def copy_into(target: Any, values: Any) -> None:
     """Write values into an array of one axis and the same length.
 
