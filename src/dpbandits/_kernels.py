@@ -41,10 +41,15 @@ INSTALLED = {"site-packages", "dist-packages"}
 def kernel(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def kernel(
-    *, error_model: ErrorModel = ..., borrows: bool = ...
+    *, error_model: ErrorModel = ..., borrows: bool = ..., within: bool = ...
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def kernel(
-    function: Any = None, /, *, error_model: ErrorModel = "python", borrows: bool = False
+    function: Any = None,
+    /,
+    *,
+    error_model: ErrorModel = "python",
+    borrows: bool = False,
+    within: bool = False,
 ) -> Any:
     """Compile a function when it is first called, and keep the result on the disk.
 
@@ -63,6 +68,10 @@ def kernel(
         Whether it only reads and writes the arrays and generators that it is given: it makes no
         array and returns none. Then kernels that call it have it compiled without counting who
         holds them, which in a short loop takes a fifth of the time.
+    within : bool
+        Whether it becomes a part of each kernel that calls it, before that is compiled; for what is
+        called at one place, such as the run in a loop over runs. What it calls is then optimised
+        once less: LLVM does so anew for each kernel on the way to the outermost.
 
     Returns
     -------
@@ -87,18 +96,21 @@ def kernel(
     >>> double(1.5), interpreted(double)(1.5)
     (3.0, 3.0)
     """
+    # a wrapper for C, which nothing calls, would be a tenth of the time that compiling takes
+    told: dict[str, Any] = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
+    told["_nrt"] = True  # Numba's own; what does not say it inherits it from the kernel that calls
+    if within:
+        told["inline"] = "always"
 
     def compiled(function: Callable[P, R]) -> Callable[P, R]:
-        # `_nrt` is Numba's own; what does not say it inherits it from the kernel that calls
-        options: dict[str, Any] = {"nogil": True, "error_model": error_model, "_nrt": True}
-        dispatcher: Any = _njit(**options)(function)
+        dispatcher: Any = _njit(**told)(function)
         if dispatcher is not function:
             dispatcher._cache = _Cache(function)
             if borrows:  # called from Python it counts: Numba would never let go of a generator
-                within: Any = _njit(**options | {"_nrt": False})(function)
-                within._cache = _Cache(function, borrows=True)
-                dispatcher.get_call_template = within.get_call_template
-                dispatcher.get_overload = within.get_overload
+                called: Any = _njit(**told | {"_nrt": False})(function)
+                called._cache = _Cache(function, borrows=True)
+                dispatcher.get_call_template = called.get_call_template
+                dispatcher.get_overload = called.get_overload
         return cast("Callable[P, R]", dispatcher)
 
     return compiled if function is None else compiled(function)

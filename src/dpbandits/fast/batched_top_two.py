@@ -2,17 +2,15 @@
 
 Between two releases nothing random happens, and `dpbandits.fast.rounds` advances the counts, many
 rounds at once where that is certified; only then is the sum of the batch drawn. The loop is told of
-an algorithm by a named tuple, whose type chooses what is done between two releases.
+an algorithm by one named tuple for all three.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
@@ -31,7 +29,11 @@ from dpbandits.identification.thresholds import (
     pair_threshold_kernel,
     separate_threshold_kernel,
 )
-from dpbandits.identification.transport import calibrated_cost_kernel, transportation_cost_kernel
+from dpbandits.identification.transport import (
+    FROM_NOTHING,
+    calibrated_cost_kernel,
+    transportation_cost_kernel,
+)
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards, Tape, begin_run, fixed_rewards, tape_of
@@ -45,66 +47,54 @@ _SEPARATE = RULES.index("separate")
 # -------------------------------------------------------------------------- what algorithms choose
 
 
-class _DPTT(NamedTuple):
-    """DP-TT: estimates from all released batches, which grow by a factor of 1 + η."""
+class Rule(NamedTuple):
+    """What the loop is told of an algorithm; of one type for all, so that it is compiled once.
 
-    epsilon: float
-    leader_share: float  # 0: adapted at each release
-    eta: float
-    first: int  # size of the first batches
-    threshold: int  # place in `RULES`
-    constant: float  # of the threshold
-    exponent: float
-    calibrated: bool  # whether the challenger's costs know the noise
-    exploration: float  # factor of log N_a in them
-
-
-class _AdaPTT(NamedTuple):
-    """AdaP-TT: estimates from the last batch, as large as all before it."""
-
-    epsilon: float
-    leader_share: float
-    delta: float
-    threshold: int  # place in `RULES`
-
-
-class _AdaPTTStar(NamedTuple):
-    """AdaP-TT*: AdaP-TT with costs that know ε, and the threshold "separate"."""
-
-    epsilon: float
-    leader_share: float
-    delta: float
-
-
-class Rule(Protocol):
-    """What the loop is told of an algorithm: a named tuple, whose type chooses what is done.
+    Attributes
+    ----------
+    accumulates : bool
+        Whether it is DP-TT: estimates from all released batches, which grow by a factor of 1 + η.
+        AdaP-TT and AdaP-TT* have them from the last batch, as large as all before it.
+    epsilon : float
+        Privacy budget ε: a release has noise of scale 1/ε.
+    leader_share : float
+        Share of the rounds of a leader in which it is played; 0: adapted at each release.
+    delta : float
+        Probability δ of a wrong recommendation.
+    threshold : int
+        Place in `RULES`.
+    calibrated : bool
+        Whether the challenger's costs know the noise.
+    eta : float
+        Growth η of the batches of DP-TT, as all below.
+    first : int
+        Size of the first batches.
+    constant, exponent : float
+        Of the threshold.
+    exploration : float
+        Factor of log N_a in the costs.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> rule: Rule = rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3)
-    >>> rule.epsilon
+    >>> rule_of(dpb.AdaPTT(epsilon=1.0, delta=0.1), n_arms=3).epsilon
     1.0
     """
 
-    @property
-    def epsilon(self) -> float:
-        """Privacy budget ε: a release has noise of scale 1/ε."""
+    accumulates: bool
+    epsilon: float
+    leader_share: float
+    delta: float
+    threshold: int
+    calibrated: bool
+    eta: float = 1.0
+    first: int = 1
+    constant: float = 0.0
+    exponent: float = 0.0
+    exploration: float = 0.0
 
 
-class _Choices(NamedTuple):
-    """What an algorithm does between two releases: a function for each stub of the same name."""
-
-    following: Callable[..., int]
-    estimates: Callable[..., Floats]
-    is_beaten: Callable[..., bool]
-    costs: Callable[..., Costs]
-    share: Callable[..., float]
-
-
-_CHOICES: dict[type, _Choices] = {}
-
-
+@kernel
 def following(rule: Rule, pulls: int) -> int:
     """Return the pulls at which an arm is released after `pulls`.
 
@@ -120,9 +110,12 @@ def following(rule: Rule, pulls: int) -> int:
     int
         Its pulls at the next release.
     """
-    return _CHOICES[type(rule)].following(rule, pulls)
+    if rule.accumulates:
+        return next_release_kernel(pulls, rule.eta, rule.first)
+    return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
 
 
+@kernel
 def estimates(rule: Rule, state: BatchState) -> Floats:
     """Return the released estimates μ̃ of the means.
 
@@ -138,9 +131,10 @@ def estimates(rule: Rule, state: BatchState) -> Floats:
     numpy.ndarray of float, shape (K,)
         The estimates.
     """
-    return _CHOICES[type(rule)].estimates(rule, state)
+    return state.total / state.released if rule.accumulates else state.last / state.batch
 
 
+@kernel
 def is_beaten(rule: Rule, state: BatchState, means: Floats, best: int, arm: int) -> bool:
     """Return whether an arm is beaten by that with the largest estimate.
 
@@ -160,9 +154,34 @@ def is_beaten(rule: Rule, state: BatchState, means: Floats, best: int, arm: int)
     bool
         Whether the evidence is above its threshold.
     """
-    return _CHOICES[type(rule)].is_beaten(rule, state, means, best, arm)
+    if rule.accumulates:
+        return _costs_too_much(rule, state, means, best, arm)
+    epsilon, delta, gap = rule.epsilon, rule.delta, means[best] - means[arm]
+    releases = state.releases[best], state.releases[arm]
+    batches = state.batch[best], state.batch[arm]
+    if rule.threshold == _SEPARATE:
+        found: bool = gap > separate_threshold_kernel(delta, epsilon, means.size, releases, batches)
+        return found
+    limit = gaussian_threshold_kernel(rule.threshold, delta, epsilon, means.size, releases, batches)
+    found = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
+    return found
 
 
+@kernel
+def _costs_too_much(rule: Rule, state: BatchState, means: Floats, best: int, arm: int) -> bool:
+    """Return whether W̃ is above the threshold: what it costs that the two change their order."""
+    epsilon, k, j = rule.epsilon, state.releases[best], state.releases[arm]
+    limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, k, j)
+    n, m = float(state.released[best]), float(state.released[arm])
+    # W ≥ W̃: most often W is enough to say no
+    if not transportation_cost_kernel(means[best], means[arm], n, m, epsilon)[0] > limit:
+        return False
+    ratios = k / n, j / m
+    cost = calibrated_cost_kernel(means[best], means[arm], n, m, *ratios, epsilon, FROM_NOTHING)[0]
+    return cost > limit
+
+
+@kernel
 def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     """Return leader, challengers and costs until the next release.
 
@@ -180,9 +199,17 @@ def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     Costs
         What is fixed until then.
     """
-    return _CHOICES[type(rule)].costs(rule, state, means)
+    epsilon = rule.epsilon
+    if rule.accumulates:
+        ratios = state.releases / state.released if rule.calibrated else np.zeros(means.size)
+        return transport_costs(int(means.argmax()), means, ratios, epsilon, rule.exploration)
+    log_time = math.log(state.released.sum())
+    width = log_time / (epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
+    leader = int((means + width).argmax())
+    return closed_costs(leader, means[leader] - means, epsilon if rule.calibrated else math.inf)
 
 
+@kernel
 def share(rule: Rule, means: Floats) -> float:
     """Return the share of the rounds of a leader in which it is played until the next release.
 
@@ -198,144 +225,7 @@ def share(rule: Rule, means: Floats) -> float:
     float
         The share.
     """
-    return _CHOICES[type(rule)].share(rule, means)
-
-
-@overload(following)
-def _compiled_following(rule, pulls):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    own = _CHOICES[rule.instance_class].following
-    return lambda rule, pulls: own(rule, pulls)
-
-
-@overload(estimates)
-def _compiled_estimates(rule, state):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    own = _CHOICES[rule.instance_class].estimates
-    return lambda rule, state: own(rule, state)
-
-
-@overload(is_beaten)
-def _compiled_is_beaten(rule, state, means, best, arm):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    own = _CHOICES[rule.instance_class].is_beaten
-    return lambda rule, state, means, best, arm: own(rule, state, means, best, arm)
-
-
-@overload(costs)
-def _compiled_costs(rule, state, means):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    own = _CHOICES[rule.instance_class].costs
-    return lambda rule, state, means: own(rule, state, means)
-
-
-@overload(share)
-def _compiled_share(rule, means):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    own = _CHOICES[rule.instance_class].share
-    return lambda rule, means: own(rule, means)
-
-
-# ------------------------------------------------------------------------------------------- DP-TT
-
-
-@kernel
-def _next_of_grid(rule: _DPTT, pulls: int) -> int:
-    return next_release_kernel(pulls, rule.eta, rule.first)
-
-
-@kernel
-def _means_of_all(rule: _DPTT, state: BatchState) -> Floats:
-    return state.total / state.released
-
-
-@kernel
-def _costs_too_much(rule: _DPTT, state: BatchState, means: Floats, best: int, arm: int) -> bool:
-    """Return whether W̃ is above the threshold: what it costs that the two change their order."""
-    epsilon, k, j = rule.epsilon, state.releases[best], state.releases[arm]
-    limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, k, j)
-    n, m = state.released[best], state.released[arm]
-    # W ≥ W̃: most often W is enough to say no
-    if not transportation_cost_kernel(means[best], means[arm], n, m, epsilon)[0] > limit:
-        return False
-    return calibrated_cost_kernel(means[best], means[arm], n, m, k / n, j / m, epsilon)[0] > limit
-
-
-@kernel
-def _transport_costs(rule: _DPTT, state: BatchState, means: Floats) -> Costs:
-    ratios = state.releases / state.released if rule.calibrated else np.zeros(means.size)
-    return transport_costs(int(means.argmax()), means, ratios, rule.epsilon, rule.exploration)
-
-
-@kernel
-def _adapted(rule: _DPTT, means: Floats) -> float:
     return rule.leader_share or adapted_share_kernel(means, rule.epsilon)
-
-
-_CHOICES[_DPTT] = _Choices(
-    _next_of_grid, _means_of_all, _costs_too_much, _transport_costs, _adapted
-)
-
-
-# --------------------------------------------------------------------------- AdaP-TT and AdaP-TT*
-
-
-@kernel
-def _doubled(rule: _AdaPTT | _AdaPTTStar, pulls: int) -> int:
-    return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
-
-
-@kernel
-def _means_of_last(rule: _AdaPTT | _AdaPTTStar, state: BatchState) -> Floats:
-    return state.last / state.batch
-
-
-@kernel
-def _widest_leader(state: BatchState, means: Floats, epsilon: float) -> int:
-    log_time = math.log(state.released.sum())
-    width = log_time / (epsilon * state.batch) + np.sqrt(log_time / (2 * state.batch))
-    return int((means + width).argmax())
-
-
-@kernel
-def _is_separate(
-    rule: _AdaPTT | _AdaPTTStar, state: BatchState, means: Floats, best: int, arm: int
-) -> bool:
-    """Return whether the gap is above `separate_threshold`."""
-    releases = state.releases[best], state.releases[arm]
-    batches = state.batch[best], state.batch[arm]
-    limit = separate_threshold_kernel(rule.delta, rule.epsilon, means.size, releases, batches)
-    found: bool = means[best] - means[arm] > limit
-    return found
-
-
-@kernel
-def _is_beaten(rule: _AdaPTT, state: BatchState, means: Floats, best: int, arm: int) -> bool:
-    """Return whether the evidence is above the threshold that is chosen."""
-    if rule.threshold == _SEPARATE:
-        return _is_separate(rule, state, means, best, arm)
-    releases = state.releases[best], state.releases[arm]
-    batches = state.batch[best], state.batch[arm]
-    kind, gap = rule.threshold, means[best] - means[arm]
-    limit = gaussian_threshold_kernel(kind, rule.delta, rule.epsilon, means.size, releases, batches)
-    found: bool = 0.5 * gap**2 / (1 / batches[0] + 1 / batches[1]) > limit
-    return found
-
-
-@kernel
-def _costs_without_noise(rule: _AdaPTT, state: BatchState, means: Floats) -> Costs:
-    leader = _widest_leader(state, means, rule.epsilon)
-    return closed_costs(leader, means[leader] - means, math.inf)
-
-
-@kernel
-def _costs_with_noise(rule: _AdaPTTStar, state: BatchState, means: Floats) -> Costs:
-    leader = _widest_leader(state, means, rule.epsilon)
-    return closed_costs(leader, means[leader] - means, rule.epsilon)
-
-
-@kernel
-def _fixed(rule: _AdaPTT | _AdaPTTStar, means: Floats) -> float:
-    return rule.leader_share
-
-
-_CHOICES[_AdaPTT] = _Choices(_doubled, _means_of_last, _is_beaten, _costs_without_noise, _fixed)
-_CHOICES[_AdaPTTStar] = _Choices(_doubled, _means_of_last, _is_separate, _costs_with_noise, _fixed)
 
 
 # ------------------------------------------------------------------------------------------- a run
@@ -392,7 +282,7 @@ def record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> N
     state.following[arm] = min(following(rule, pulls), most)
 
 
-@kernel
+@kernel(within=True)
 def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     """Play until a batch ends: return its arm and False, or the recommendation (or −1) and True."""
     for arm in range(state.pulls.size):
@@ -408,7 +298,7 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
     return arm, arm < 0
 
 
-@kernel
+@kernel(within=True)
 def run_batches(rule: Rule, tape: Tape, rng: Rng, max_pulls: int, log: Floats) -> tuple[int, Ints]:
     """Run once.
 
@@ -468,22 +358,21 @@ def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
     Rule
         Its constants.
     """
-    epsilon, delta = algorithm.epsilon, algorithm.delta
+    told = algorithm.epsilon, algorithm.leader_share or 0.0, algorithm.delta
     if isinstance(algorithm, AdaPTT):
-        kind = RULES.index(algorithm.threshold)
-        return _AdaPTT(epsilon, algorithm.leader_share, delta, kind)
+        return Rule(False, *told, RULES.index(algorithm.threshold), calibrated=False)
     if isinstance(algorithm, AdaPTTStar):
-        return _AdaPTTStar(epsilon, algorithm.leader_share, delta)
-    return _DPTT(
-        epsilon,
-        algorithm.leader_share or 0.0,
+        return Rule(False, *told, _SEPARATE, calibrated=True)
+    return Rule(
+        True,
+        *told,
+        RULES.index(algorithm.threshold),
+        algorithm.costs == "calibrated",
         algorithm.eta,
         algorithm.first_batch,
-        threshold=RULES.index(algorithm.threshold),
-        constant=pair_constant(algorithm.threshold, delta, n_arms, algorithm.exponent),
-        exponent=algorithm.exponent,
-        calibrated=algorithm.costs == "calibrated",
-        exploration=algorithm.exploration,
+        pair_constant(algorithm.threshold, algorithm.delta, n_arms, algorithm.exponent),
+        algorithm.exponent,
+        algorithm.exploration,
     )
 
 
