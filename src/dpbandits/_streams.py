@@ -15,10 +15,18 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._arrays import Ints, Rng
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import copy_into, interpreted, kernel
 
-__all__ = ["Seeds", "Streams", "begin_order", "begin_stream", "generators", "streams_of"]
+__all__ = [
+    "Seeds",
+    "Streams",
+    "begin_order",
+    "begin_stream",
+    "generators",
+    "regret_and_pulls",
+    "streams_of",
+]
 
 Words = NDArray[np.uint64]
 
@@ -240,3 +248,35 @@ def begin_order(rng: Rng, shuffles: bool, order: Ints) -> None:
 
 
 _begin = interpreted(begin_stream)  # slow to accept a generator if compiled
+
+
+def regret_and_pulls(gaps: Floats, orders: Ints, counts: Ints) -> tuple[Floats, Ints]:
+    """Return regret (n, C) and pulls at the end (n, K) of runs that counted in orders (n, K).
+
+    Parameters
+    ----------
+    gaps : numpy.ndarray of float, shape (K,)
+        Gaps of the arms.
+    orders : numpy.ndarray of int, shape (n, K)
+        The order in which each run had the arms.
+    counts : numpy.ndarray of int, shape (n, C, K)
+        Pulls at the checkpoints, in that order.
+
+    Returns
+    -------
+    regret : numpy.ndarray of float, shape (n, C)
+        Pseudo-regret at the checkpoints.
+    pulls : numpy.ndarray of int, shape (n, K)
+        Pulls of the arms at the end, in the order of the gaps.
+
+    Examples
+    --------
+    >>> counts = np.array([[[1, 0], [1, 3]]])
+    >>> regret, pulls = regret_and_pulls(np.array([0.0, 0.5]), np.array([[1, 0]]), counts)
+    >>> regret.tolist(), pulls.tolist()
+    ([[0.5, 0.5]], [[3, 1]])
+    """
+    regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
+    pulls = np.empty_like(orders)
+    np.put_along_axis(pulls, orders, counts[:, -1], axis=1)
+    return regret, pulls

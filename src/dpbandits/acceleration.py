@@ -196,7 +196,11 @@ def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
     """Enter what plays many runs in one compiled call, as an accelerator plays one: a decorator.
 
     It begins the streams of random numbers one after the other, and draws from each what the
-    accelerator draws, so that the runs are the same to the bit.
+    accelerator draws, so that the runs are the same to the bit. What it takes ends with the
+    `Streams` of n runs in place of the accelerator's generator. Of a regret algorithm it takes
+    before them the gaps (K,) and whether each run draws an order of the arms, and returns regret
+    (n, C), pulls (n, K) and the ends of each run's epochs; of an identifier it returns
+    recommendations (n,), −1 of runs that were ended, and pulls (n, K).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits._streams import Streams, begin_stream
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.fast.rounds import BatchState, Costs, advance, closed_costs, transport_costs
@@ -411,37 +411,19 @@ def _runs(
     best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, tape.means.size), np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        best[r], pulls[r] = run_batches(rule, tape, streams.rng, max_pulls, log)
+        best[r], counts = run_batches(rule, tape, streams.rng, max_pulls, log)
+        copy_into(pulls[r], counts)
     return best, pulls
 
 
 @plays_many(draw)
-def draw_many(
+def _draw_many(
     algorithm: DPTT | AdaPTT | AdaPTTStar,
     rewards: DrawnRewards,
     max_pulls: int,
     streams: Streams,
 ) -> tuple[Ints, Ints]:
-    """Run on many streams, each as `draw` does.
-
-    Parameters
-    ----------
-    algorithm : DPTT, AdaPTT or AdaPTTStar
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of K arms.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    recommendation : numpy.ndarray of int, shape (n,)
-        The arm of each run, −1 if it was ended.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of each arm.
-    """
+    """Return recommendations (n,), −1 if ended, and pulls (n, K): `draw` on each stream."""
     rule = rule_of(algorithm, rewards.n_arms)
     found: tuple[Ints, Ints] = _runs(rule, tape_of(rewards), max_pulls, NO_LOG, streams)
     return found
@@ -495,7 +477,8 @@ def _table_runs(rule: Rule, tape: Tape, n_runs: int, rng: Rng) -> tuple[Ints, In
     arms = np.full((n_runs, n_pulls), -1.0)
     for r in range(n_runs):
         begin_run(tape.read, n_arms, r)
-        best[r], pulls[r] = run_batches(rule, tape, rng, n_pulls, arms[r])
+        best[r], counts = run_batches(rule, tape, rng, n_pulls, arms[r])
+        copy_into(pulls[r], counts)
     return best, pulls, arms
 
 

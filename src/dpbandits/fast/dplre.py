@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits._streams import Streams, begin_stream
 from dpbandits.acceleration import accelerates, plays_many
 from dpbandits.identification.base import Decision
@@ -76,7 +76,8 @@ def _start(n_arms: int, rule: EliminationRule) -> _Arms:
     # each batch adds `least_growth` times an arm's pulls or more, and two thirds if it is a top-up
     batches = int(math.log(2.0**53) / math.log1p(min(rule.least_growth, 1.0))) + 3
     rows, counts = np.zeros((n_arms, 4, CAPACITY)), np.zeros((4, n_arms), np.int64)
-    rows[:, 0, : START.size] = START
+    for a in range(n_arms):
+        copy_into(rows[a, 0, : START.size], START)
     return _Arms(
         rows, np.zeros(n_arms), np.full(n_arms, START.size), np.empty((n_arms, 2, batches)),
         counts[0], counts[1], counts[2], np.ones(n_arms, np.int64), counts[3],
@@ -224,7 +225,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
         elif step == n_arms + 1:
             if not rival.any():
                 return turn[1], 0
-            arms.contends[:] = rival
+            copy_into(arms.contends, rival)
             arms.contends[turn[1]] = 1
             turn[3] = int(math.sqrt(arms.pulls.max()))  # exact: there are 2^53 pulls at most
         elif step <= 2 * n_arms + 1:
@@ -273,7 +274,8 @@ def _runs(
     best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, means.size), np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        best[r], pulls[r] = _run(rule, means, streams.rng, max_pulls)
+        best[r], counts = _run(rule, means, streams.rng, max_pulls)
+        copy_into(pulls[r], counts)
     return best, pulls
 
 
@@ -322,29 +324,10 @@ def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> D
 
 
 @plays_many(draw)
-def draw_many(
+def _draw_many(
     algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, streams: Streams
 ) -> tuple[Ints, Ints]:
-    """Run on many streams, each as `draw` does.
-
-    Parameters
-    ----------
-    algorithm : DPLRE
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of K arms.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    recommendation : numpy.ndarray of int, shape (n,)
-        The arm of each run, −1 if it was ended.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of each arm.
-    """
+    """Return recommendations (n,), −1 if ended, and pulls (n, K): `draw` on each stream."""
     found: tuple[Ints, Ints] = _runs(
         rule_of(algorithm, rewards.n_arms), rewards.means, max_pulls, streams
     )

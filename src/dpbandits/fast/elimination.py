@@ -31,7 +31,7 @@ from dpbandits.schedules import (
     elimination_threshold_kernel,
 )
 
-__all__ = ["EliminationPlay", "eliminate", "play_elimination", "play_eliminations", "rule_of"]
+__all__ = ["EliminationPlay", "eliminate", "play_elimination", "rule_of"]
 
 _MOST_EPOCHS = 32  # of a run of 2^62 pulls at most: epoch e has more than 4^e, or there are 31
 
@@ -387,7 +387,7 @@ def play_elimination(
 
 
 @plays_many(play_elimination)
-def play_eliminations(
+def _play_many(
     algorithm: Any,
     rewards: DrawnRewards,
     horizon: int,
@@ -396,34 +396,7 @@ def play_eliminations(
     shuffles: bool,
     streams: Streams,
 ) -> tuple[Floats, Ints, list[Ints]]:
-    """Play on many streams, each as `play_elimination` does.
-
-    Parameters
-    ----------
-    algorithm : RegretAlgorithm
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls; the last ends each run.
-    gaps : numpy.ndarray of float, shape (K,)
-        Gaps of the arms.
-    shuffles : bool
-        Whether each run meets the arms in an order of its own, drawn at the beginning.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    regret : numpy.ndarray of float, shape (n, C)
-        Pseudo-regret at the checkpoints.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of the arms at the end.
-    epoch_ends : list of numpy.ndarray of int, length n
-        Numbers of pulls at which the epochs of each run ended.
-    """
+    """Return regret (n, C), pulls (n, K), ends of epochs: `play_elimination` on each stream."""
     rule, most_epochs = rule_of(algorithm, rewards.n_arms, horizon)
     n_runs, last = len(streams.states), int(checkpoints[-1])
     ends = np.empty((n_runs, most_epochs), np.int64)

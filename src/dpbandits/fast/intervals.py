@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import kernel
-from dpbandits._streams import Streams, begin_order, begin_stream
+from dpbandits._streams import Streams, begin_order, begin_stream, regret_and_pulls
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.fast.index_policies import index_leader, play_steps
 from dpbandits.fast.skipping import (
@@ -441,7 +441,7 @@ def _runs(
 
 
 @plays_many(play_skipping)
-def play_many_skipping(
+def _play_many(
     algorithm: DPUCBInt,
     rewards: DrawnRewards,
     horizon: int,
@@ -450,39 +450,10 @@ def play_many_skipping(
     shuffles: bool,
     streams: Streams,
 ) -> tuple[Floats, Ints, list[Ints]]:
-    """Play on many streams, each as `play_skipping` does.
-
-    Parameters
-    ----------
-    algorithm : DPUCBInt
-        The algorithm.
-    rewards : DrawnRewards
-        The arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls; the last ends each run.
-    gaps : numpy.ndarray of float, shape (K,)
-        Gaps of the arms.
-    shuffles : bool
-        Whether each run meets the arms in an order of its own, drawn at the beginning.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    regret : numpy.ndarray of float, shape (n, C)
-        Pseudo-regret at the checkpoints.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of the arms at the end.
-    epoch_ends : list of numpy.ndarray of int, length n
-        Empty: the algorithm has no epochs.
-    """
+    """Return regret (n, C), pulls (n, K) and no epochs: `play_skipping` on each stream."""
     state, tape = _start(rewards.n_arms), tape_of(rewards)
     counts, orders = _runs(policy_of(algorithm), state, tape, checkpoints, shuffles, streams)
-    regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
-    pulls = np.empty_like(orders)
-    np.put_along_axis(pulls, orders, counts[:, -1], axis=1)
+    regret, pulls = regret_and_pulls(gaps, orders, counts)
     return regret, pulls, [np.zeros(0, np.int64) for _ in orders]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import copy_into, kernel
-from dpbandits._streams import Streams, begin_order, begin_stream
+from dpbandits._streams import Streams, begin_order, begin_stream, regret_and_pulls
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.divergences import (
     calibrated_plus_kernel,
@@ -44,7 +44,7 @@ from dpbandits.rewards.streams import (
 )
 from dpbandits.schedules import next_size_kernel
 
-__all__ = ["play_batches", "play_many_batches", "play_race", "play_table"]
+__all__ = ["play_batches", "play_race", "play_table"]
 
 RACE_ERROR = 1e-13
 """Distance in total variation, at most, of the law of one pull of Lazy-DP-TS from that of the plain
@@ -452,7 +452,7 @@ def _runs(
 
 
 @plays_many(play_batches)
-def play_many_batches(
+def _play_many(
     algorithm: LazyBatches,
     rewards: DrawnRewards,
     horizon: int,
@@ -461,41 +461,12 @@ def play_many_batches(
     shuffles: bool,
     streams: Streams,
 ) -> tuple[Floats, Ints, list[Ints]]:
-    """Play on many streams, each as `play_batches` does.
-
-    Parameters
-    ----------
-    algorithm : LazyBatches
-        The algorithm.
-    rewards : DrawnRewards
-        The arms.
-    horizon : int
-        Not used: these algorithms do not know it.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls; the last ends each run.
-    gaps : numpy.ndarray of float, shape (K,)
-        Gaps of the arms.
-    shuffles : bool
-        Whether each run meets the arms in an order of its own, drawn at the beginning.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    regret : numpy.ndarray of float, shape (n, C)
-        Pseudo-regret at the checkpoints.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of the arms at the end.
-    epoch_ends : list of numpy.ndarray of int, length n
-        Times of each run's releases.
-    """
+    """Return regret (n, C), pulls (n, K), times of releases: `play_batches` on each stream."""
     rule, grid = _rule_of(algorithm)
     most = _most_releases(algorithm, rewards.n_arms, int(checkpoints[-1]))
     tape = bernoulli_tape(rewards.means)
     counts, orders, ends, until = _runs(rule, grid, tape, most, checkpoints, shuffles, streams)
-    regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
-    pulls = np.empty_like(orders)
-    np.put_along_axis(pulls, orders, counts[:, -1], axis=1)
+    regret, pulls = regret_and_pulls(gaps, orders, counts)
     if not algorithm.releases:
         until[:] = 0
     return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]

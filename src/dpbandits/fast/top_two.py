@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._kernels import copy_into, kernel
 from dpbandits._streams import Streams, begin_stream
 from dpbandits.acceleration import TableRuns, accelerates, plays_many
 from dpbandits.divergences import d_eps_kernel
@@ -255,36 +255,18 @@ def _runs(
     best, pulls = np.empty(n_runs, np.int64), np.empty((n_runs, means.size), np.int64)
     for r in range(n_runs):
         begin_stream(streams, r)
-        best[r], pulls[r], _ = run_top_two(
+        best[r], counts, _ = run_top_two(
             rule, means, table, population, streams.rng, max_pulls, log
         )
+        copy_into(pulls[r], counts)
     return best, pulls
 
 
 @plays_many(draw)
-def draw_many(
+def _draw_many(
     algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, streams: Streams
 ) -> tuple[Ints, Ints]:
-    """Run on many streams, each as `draw` does.
-
-    Parameters
-    ----------
-    algorithm : TopTwo
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of K arms.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    streams : Streams
-        Sources of all randomness of the n runs.
-
-    Returns
-    -------
-    recommendation : numpy.ndarray of int, shape (n,)
-        The arm of each run, −1 if it was ended.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of each arm.
-    """
+    """Return recommendations (n,), −1 if ended, and pulls (n, K): `draw` on each stream."""
     setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
     found: tuple[Ints, Ints] = _runs(*setting, max_pulls, NO_LOG, streams)
     return found
