@@ -13,13 +13,16 @@ import inspect
 import os
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, update_wrapper
+from multiprocessing import current_process
 from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 from numba import njit, types
 from numba.core import sigutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.ccallback import CFunc
 from numba.cpython.unsafe.numbers import trailing_zeros as lowest_set_bit
 from numba.extending import overload as compiled_as
 
@@ -376,14 +379,33 @@ def _holds_memory(kind: Any) -> bool:
     return not isinstance(kind, types.Number | types.Boolean | types.NoneType | types.Literal)
 
 
+@cache
+def _warn_of_no_cache(reason: str) -> None:
+    """Say in one line, once in a program, that it starts slowly and why."""
+    if _warn_of_no_cache.cache_info().currsize == 0 and current_process().name == "MainProcess":
+        warnings.warn_explicit(
+            f"compiled functions cannot be kept on the disk ({reason}): each program compiles them "
+            "anew, which takes a minute or so; NUMBA_CACHE_DIR may name a folder for them",
+            RuntimeWarning,
+            "dpbandits",
+            0,
+        )
+
+
 class _Index(IndexDataCacheFile):
-    """Numba's list of a function's files; one that names a class that has moved counts as empty."""
+    """Numba's files of a function; what cannot be read, or names what has moved, counts as none."""
 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except (AttributeError, ImportError):
+        except Exception:  # a spoilt file raises whatever its bytes mean
             return {}
+
+    def _load_data(self, name: str) -> Any:
+        try:
+            return super()._load_data(name)
+        except Exception as error:
+            raise OSError(f"{name} cannot be read") from error  # Numba compiles anew
 
 
 class _Versions(FunctionCache):
@@ -409,11 +431,45 @@ class _Versions(FunctionCache):
         stamp = _stamp(frozenset().union(*beyond)) if beyond else ""
         return (*super()._index_key(signature, codegen), stamp, self._borrows)
 
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return what is kept, if it can be read."""
+        try:
+            return super().load_overload(signature, context)
+        except OSError:
+            return None
+
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a result, unless a source file was edited while it was compiled."""
-        files = source_files(self._source)
-        if not _edited(files) and _stamp(files) == self._stamp:
-            super().save_overload(signature, result)
+        try:
+            files = source_files(self._source)
+            if not _edited(files) and _stamp(files) == self._stamp:
+                super().save_overload(signature, result)
+        except OSError as error:  # a full disk, or a folder that became read-only
+            _warn_of_no_cache(error.strerror or str(error))
+
+
+class FromC:
+    """A function of an address that C can call: compiled when its own address is asked for.
+
+    It is kept on the disk as kernels are.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function, self._signature = function, signature
+
+    @cached_property
+    def _compiled(self) -> Any:
+        signature = sigutils.normalize_signature(self._signature)
+        compiled: Any = CFunc(self._function, signature, locals={}, options={})
+        compiled._cache = _Cache(self._function)
+        compiled.compile()
+        return compiled
+
+    @property
+    def address(self) -> int:
+        """Where C finds it."""
+        found: int = self._compiled.address
+        return found
 
 
 class _Cache:
@@ -434,6 +490,8 @@ class _Cache:
         try:
             versions = _Versions(self._function, self._borrows)
         except (OSError, RuntimeError, TypeError):  # no file, or no folder that can be written
+            if os.path.isfile(self._function.__code__.co_filename):
+                _warn_of_no_cache("no folder can be written")
             return NullCache()
         return NullCache() if _edited(versions.files) else versions
 

@@ -36,11 +36,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, config, types  # type: ignore[attr-defined]
+from numba import carray, config, types  # type: ignore[attr-defined]
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._kernels import FromC
 from dpbandits._secure import CalledBits
 
 __all__ = ["ALL", "CHUNK", "DRAWS", "OWN", "STILL", "Keys", "Move", "Tapes"]
@@ -103,7 +104,7 @@ def _called_from_c(kind: Any, result: Any) -> Callable[[Callable[..., Any]], Any
 
     def made(function: Callable[..., Any]) -> Any:
         if not config.DISABLE_JIT:  # type: ignore[attr-defined]
-            return cfunc(kind(types.voidptr), cache=True)(function)
+            return FromC(function, kind(types.voidptr))
 
         def call(address: int) -> int | float:
             with np.errstate(over="ignore"):
