@@ -200,7 +200,11 @@ def find(what: str, known: Mapping[str, Any], name: str) -> Any:
     if not colon:
         return known[find_name(what, known, name)]
     try:
-        module = _module_of(where) if where.endswith(".py") else importlib.import_module(where)
+        if where.endswith(".py"):
+            module = _module_of(where)
+        else:
+            _import_from(Path.cwd())
+            module = importlib.import_module(where)
         return getattr(module, attribute)
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ValueError(
@@ -209,9 +213,20 @@ def find(what: str, known: Mapping[str, Any], name: str) -> Any:
         ) from None
 
 
+def _import_from(folder: Path) -> None:
+    """Let imports find the modules of a folder first, as ``python FILE`` and ``python -m`` do.
+
+    It stays so: functions may import when they are called, and workers have this one's path.
+    """
+    if not sys.flags.safe_path and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+
+
 def _module_of(where: str) -> ModuleType:
     """Run a file as a module that is in no list, so that its functions go to workers by value."""
     path = Path(where).resolve()
+    _import_from(path.parent)
     spec = importlib.util.spec_from_file_location(f"_own_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
