@@ -539,8 +539,8 @@ def plan(
         trial = dpb.plan_trial(population, epsilon, delta, runs, seed, jobs)
         return show(json, str(trial), trial.as_dict())
     _refuse("is about counts; allowed with --counts only", deaths=deaths, factor=factor)
-    if plot is not None and epsilon == math.inf:
-        raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: below inf")
+    if plot is not None and epsilon > 1e100:
+        raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: up to 1e100")
     console.make_folders(plot)
     most = 10**12 if max_pulls is None else check_integer("max-pulls", max_pulls, len(means))
     found = dpb.plan(means, epsilon, delta, runs, seed, jobs, most)
@@ -601,6 +601,8 @@ def look(
         trial = trials.read(state)
     else:
         trial = trials.release(state, number, counts, deaths)
+    if not trial.looks:
+        _refuse("has no picture before the first look; allowed: without", plot=plot)
     show(json, *trials.told(trial, deaths, level))
     if plot is not None:
         from dpbandits import plotting

@@ -179,7 +179,7 @@ def draw_looks(
     x, y = np.asarray(patients, float), np.asarray(limits, float)
     first = float(x[0])
     drawn = [*limits, *released, *secret, 0.0]
-    high = 1.25 * max(drawn)
+    high = 1.25 * max(drawn) or 1.0  # without noise a share of 0 or 1 has no variance
     low = -high if both_sides else min(0.0, 1.2 * min(drawn))
     edges = np.append(x - first / 2, x[-1] + first / 2)
     for sign in (1, -1) if both_sides else (1,):

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from dpbandits import bounds
+from dpbandits._validation import SMALLEST
 from dpbandits.identification import sample_lower_bound
 from dpbandits.identification.planning import Plan
 from dpbandits.plotting import style
@@ -20,6 +21,8 @@ from dpbandits.rewards.instances import BernoulliInstance
 
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 _CHOICES = {"DP-IMED": "blue", "DP-KLUCB": "green", "DP-SE": "purple", "one look": "orange"}
+MOST_DRAWN = 1e100
+"""The greatest ε that has a picture."""
 _LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
 _FIRST = 10.0  # time from which on the rates times log t are drawn
 _DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and of the switch
@@ -28,9 +31,10 @@ _DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and
 def runs_figure(found: Sequence[Runs]) -> Figure:
     """Draw the mean pseudo-regret of runs on one instance, with bands and lower bounds.
 
-    Logarithmic axes. The shade holds the central 90 % of the runs. Thin lines, for rewards of 0
-    and 1: the rate of Lai and Robbins times log t, and for the least ε that a pure guarantee
-    has, the private rate. They are bounds in the limit alone.
+    Logarithmic axes; if no run has any regret, that of the regret is linear. The shade holds the
+    central 90 % of the runs. Thin lines, for rewards of 0 and 1: the rate of Lai and Robbins times
+    log t, and for the least ε that a pure guarantee has, the private rate. They are bounds in the
+    limit alone.
 
     Parameters
     ----------
@@ -45,17 +49,23 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     Raises
     ------
     ValueError
-        If the runs are on several instances.
+        If the runs are on several instances, or the means of its arms are not known.
     """
-    if len({(runs.instance.name, *runs.instance.means.tolist()) for runs in found}) != 1:
+    if len({(runs.instance.name, *map(repr, runs.instance.means.tolist())) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
     means = found[0].instance.means
+    if np.isnan(means).any():
+        raise ValueError(
+            f"means={means.tolist()!r} are not known, nor is the regret; allowed: an instance with "
+            "means"
+        )
+    regrets = any((runs.band(0.9)[1] > 0.0).any() for runs in found)
     with style.styled():
         figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
         for i, runs in enumerate(found):
             colour = style.COLOURS[_COLOURS[i % len(_COLOURS)]]
             low, high = runs.band(0.9)
-            shown = high > 0.0
+            shown = high > 0.0 if regrets else np.full(high.shape, True)
             t = runs.times[shown]
             axes.fill_between(t, low[shown], high[shown], color=colour, alpha=0.2, lw=0)
             label = runs.algorithm.label
@@ -76,7 +86,10 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
             for label, (rate, line, colour) in rates.items():
                 curve, label = rate * np.log(times), f"{label} (as t → ∞)"
                 axes.plot(times, curve, linestyle=line, color=colour, lw=1.3, label=label)
-        axes.set(xscale="log", yscale="log", xlabel="number of pulls t")
+        scale = "log" if regrets or len(axes.lines) > len(found) else "linear"
+        axes.set(xscale="log", yscale=scale, xlabel="number of pulls t")
+        if not regrets:
+            axes.set_title("no regret in any run", loc="right")
         axes.set_ylabel("pseudo-regret (units of reward)")
         axes.set_title(f"{found[0].instance.name}, {found[0].n_runs} runs")
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=10)
@@ -93,7 +106,7 @@ def plan_figure(plan: Plan) -> Figure:
     Parameters
     ----------
     plan : Plan
-        The plan, for a finite ε.
+        The plan, for an ε of at most 10^100.
 
     Returns
     -------
@@ -103,7 +116,7 @@ def plan_figure(plan: Plan) -> Figure:
     Raises
     ------
     ValueError
-        If the plan's ε is infinite.
+        If the plan's ε is above 10^100.
     """
     return draw_plan(plan_rows(plan), plan.free_from)
 
@@ -114,7 +127,7 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     Parameters
     ----------
     plan : Plan
-        The plan, for a finite ε.
+        The plan, for an ε of at most 10^100.
 
     Returns
     -------
@@ -126,12 +139,14 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     Raises
     ------
     ValueError
-        If the plan's ε is infinite.
+        If the plan's ε is above 10^100.
     """
-    if math.isinf(plan.epsilon):
-        raise ValueError(f"plan.epsilon={plan.epsilon!r} has no picture; allowed: a finite ε")
+    if plan.epsilon > MOST_DRAWN:
+        raise ValueError(
+            f"plan.epsilon={plan.epsilon!r} has no picture; allowed: at most {MOST_DRAWN:g}"
+        )
     places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
-    x = np.geomspace(min(places) / 10**_DECADES, max(places) * 10**_DECADES, 81)
+    x = np.geomspace(max(min(places) / 10**_DECADES, SMALLEST), max(places) * 10**_DECADES, 81)
     bound = np.array([sample_lower_bound(plan.means, float(at), plan.delta) for at in x])
     rows: dict[tuple[str, bool], dict[str, Any]] = {
         (runs.algorithm.label, runs.algorithm.guarantee.is_private): {
@@ -212,7 +227,7 @@ def regret_plan_figure(plan: RegretPlan) -> Figure:
     with style.styled():
         figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
         names = []
-        most = 1.15 * max(plan.coin, *(option.worst for option in plan.options))
+        most = 1.15 * max(plan.coin, *(option.worst for option in plan.options)) or 1.0
         for place, option in enumerate(reversed(plan.options)):
             name, private = option.algorithm.label, option.algorithm.guarantee.is_private
             names.append(name if private else name + style.FREE)
