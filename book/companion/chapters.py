@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +32,7 @@ from tqdm import tqdm
 import dpbandits
 from companion.keeping import FRESH, Execution, is_fresh, usual_seconds
 from dpbandits._files import renew, write_atomically
-from dpbandits._validation import check_choice
+from dpbandits._validation import check_choice, check_jobs, check_seed
 from dpbandits.cli._console import read_literal
 
 __all__ = [
@@ -103,19 +103,37 @@ def find(name: str, root: Path | None = None) -> Path:
     raise AssertionError  # unreachable: the stems were compared above
 
 
-def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> None:
-    """Refuse what the chapter's cell ``parameters`` does not have, or has with another type."""
+def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as the chapter's cell ``parameters`` has them, or refuse them.
+
+    What all chapters have, a preset, a seed and workers, is refused here, before a kernel begins; a
+    whole number may be written as 1e3.
+    """
     if not parameters:
-        return
+        return {}
+    checked = dict(parameters)
     known: dict[str, dict[str, Any]] = _need("papermill").inspect_notebook(str(chapter))
     for name, value in parameters.items():
         check_choice(f"chapter {chapter.stem}: parameter", name, tuple(sorted(known)))
         default = read_literal(str(known[name]["default"]))
+        if type(default) is int and isinstance(value, float) and value.is_integer():
+            checked[name] = value = int(value)
         if not _same_kind(default, value):
             raise ValueError(
                 f"parameter {name} is {value!r}, in chapter {chapter.stem}; "
                 f"allowed: a value of type {type(default).__name__}, such as {default!r}"
             )
+        if name in _CHECKED:
+            _CHECKED[name](name, value)
+    return checked
+
+
+_CHECKED: dict[str, Callable[[str, Any], object]] = {
+    "preset": lambda name, value: check_choice(name, value, PRESETS),
+    "seed": check_seed,
+    "n_jobs": check_jobs,
+}
+"""How the values of what all chapters have are checked."""
 
 
 def clean(notebook: Any) -> None:
@@ -185,8 +203,7 @@ def execute(
 
 def _executed(source: Path, parameters: Mapping[str, Any], fresh: bool) -> tuple[Path, bool]:
     """Execute a chapter, or keep it; return the result, and whether it was kept."""
-    values = dict(parameters)
-    check_parameters(source, values)
+    values = check_parameters(source, parameters)
     root = source.parent.parent
     if values and not (root / "_build" / "stage" / "book").is_dir():
         stage(root)

@@ -164,6 +164,11 @@ def cite(what: str = "") -> str:
         return _part(what, f"Verdict on claim \\texttt{{{what}}}: {in_tex(place)}")
     if what in claims.RETIRED:
         claims.section(what)  # which says what took it over
+    if not figures:  # outside of the book
+        try:
+            find_root()
+        except ValueError as error:
+            raise ValueError(f"what={what!r} is no claim and no paper, and the {error}") from None
     near = difflib.get_close_matches(what, [*papers(), *figures, *known], n=3)
     raise ValueError(
         f"what={what!r} is unknown; allowed: no name, for the book; {', '.join(papers())}; "

@@ -262,8 +262,15 @@ def published_names(root: Path | None = None) -> tuple[str, ...]:
 
 def published(name: str, root: Path | None = None) -> Published:
     """Read a published figure; if there is none of that name, the error has the nearest names."""
-    check_choice("figure", name, published_names(root))
-    folder = (find_root() if root is None else root) / FOLDER
+    root = find_root() if root is None else root  # which says where the book is
+    names = published_names(root)
+    if not names:
+        raise ValueError(
+            f"figure={name!r} is not published, as nothing is in {root / FOLDER}; allowed: a copy "
+            "of the book with its figures' data"
+        )
+    check_choice("figure", name, names)
+    folder = root / FOLDER
     manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return Published(name, manifest, from_csv((folder / f"{name}.csv").read_text(encoding="utf-8")))
 

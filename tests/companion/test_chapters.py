@@ -70,6 +70,9 @@ def test_a_chapter_is_found_by_number_name_and_path(book):
         ("sed=1", "parameter='sed' is unknown; .*'preset', 'scale', 'seed'"),
         ("seed='one'", "seed is 'one', .* a value of type int, such as 0"),
         ("seed=True", "seed is True, .* a value of type int"),
+        ("seed=-1", "seed=-1 must be a seed; allowed: a whole number of at least 0"),
+        ("seed=1.5", "seed is 1.5, .* a value of type int"),
+        ("preset=big", "preset='big' is unknown; allowed: 'smoke', 'quick', 'paper'"),
         *((bad, "NAME=VALUE") for bad in ("=1", "1x=1", "seed")),
     ],
 )
@@ -80,7 +83,8 @@ def test_bad_parameters_are_refused_before_anything_runs(book, settings, message
         command("--set", settings)
     assert path.read_bytes() == before
     assert not (book / "_build").exists()
-    chapters.check_parameters(path, {"scale": 2, "seed": 3, "preset": "smoke"})
+    given = {"scale": 2, "seed": 1e3, "preset": "smoke"}  # a whole number, however written
+    assert repr(chapters.check_parameters(path, given)["seed"]) == "1000"
 
 
 def test_execution_in_place_is_clean_and_repeatable(book, capsys):

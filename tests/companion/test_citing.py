@@ -321,3 +321,21 @@ def test_a_figure_has_one_title():
     for name in published_names():
         figure = citing.published(name)
         assert f"{{{{{citing.title_of_figure(figure)}}}}}" in citing.entry_of_figure(figure)
+
+
+def test_outside_of_the_book_it_is_said_where_figures_are(monkeypatch):
+    def nowhere():
+        raise ValueError("working directory is /tmp, which is not in a copy of the book")
+
+    monkeypatch.setattr(citing, "find_root", nowhere)
+    monkeypatch.setattr("companion.publishing.find_root", nowhere)
+    assert "ss19-thm-4.1" in citing.cite("ss19-thm-4.1")
+    with pytest.raises(ValueError, match="'ss19-fig1' is no claim and no paper, .* copy of the"):
+        citing.cite("ss19-fig1")
+    with pytest.raises(ValueError, match="not in a copy of the book"):
+        citing.published("ss19-fig1")
+
+
+def test_an_empty_book_has_nothing_published(tmp_path):
+    with pytest.raises(ValueError, match=r"figure='ss19-fig1' is not published, as nothing is in"):
+        citing.published("ss19-fig1", tmp_path)
