@@ -111,6 +111,22 @@ def check_range(
     return number
 
 
+def reward_of(value: Any) -> Any:
+    """Return a reward; True and False are 1 and 0, wherever rewards come from.
+
+    Parameters
+    ----------
+    value : object
+        What a table, a function or a stream gave.
+
+    Returns
+    -------
+    object
+        The value, not checked; a truth value as a float.
+    """
+    return float(value) if isinstance(value, bool | np.bool_) else value
+
+
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
     """Return a positive number as a float.
 

@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
+from dpbandits._files import check_writable
 from dpbandits._validation import check_choice, check_jobs, check_number
 from dpbandits.configuration import Check, whole
 
@@ -158,12 +159,14 @@ def plain(value: Any) -> Any:
 def make_folders(*paths: Path | None) -> None:
     """Make the folders of files that are written at the end, so that it fails at the start.
 
-    What is made is said on stderr.
+    What is made is said on stderr, and what could not be written is refused.
     """
     for path in paths:
-        if path is not None and not path.parent.is_dir():
-            path.parent.mkdir(parents=True)
-            print(f"made the folder {path.parent}", file=sys.stderr)
+        if path is not None:
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+                print(f"made the folder {path.parent}", file=sys.stderr)
+            check_writable(path)
 
 
 _SPELLED = {"ε": "epsilon", "δ": "delta", "α": "alpha", "×": "x", "·": "*", "≤": "<=", "≥": ">="}

@@ -109,7 +109,7 @@ def read(path: Path) -> RunningTrial:
     """Read the state of a trial."""
     check_regular(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(
             f"state={str(path)!r} is not text; allowed: what the first look or the plan wrote"

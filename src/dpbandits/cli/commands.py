@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import codecs
 import dataclasses
+import io
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -106,11 +107,20 @@ def _refuse(reason: str, **options: Any) -> None:
 
 
 def _lines(option: str, path: str) -> Iterator[str]:
-    """Read a file, or stdin, line by line, no further than asked."""
+    """Read a file, or stdin, line by line, no further than asked, in UTF-8 or marked UTF-16."""
     try:
-        stdin = contextlib.nullcontext(sys.stdin)
-        with stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
-            yield from lines
+        if path == "-":
+            for number, line in enumerate(sys.stdin):
+                yield line if number else line.removeprefix("\ufeff")
+            return
+        with Path(path).open("rb") as raw:
+            wide = raw.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            yield from io.TextIOWrapper(raw, encoding="utf-16" if wide else "utf-8-sig")
+    except UnicodeError:
+        raise ValueError(
+            f"{option}={path!r} is not text; allowed: a file of numbers, in UTF-8 or UTF-16 with a "
+            "byte-order mark, or - for stdin"
+        ) from None
     except OSError as error:
         raise ValueError(
             f"{option}={path!r} cannot be read ({error.strerror}); "

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._kernels import interpreted, kernel
-from dpbandits._validation import check_choice, check_noise, check_range
+from dpbandits._validation import check_choice, check_noise, check_range, reward_of
 from dpbandits.configuration import (
     LONGEST,
     Budget,
@@ -265,7 +265,7 @@ class RunningCounter:
                 f"x={x!r} is element {n} of the stream; allowed: horizon={horizon} of them"
             )
         low, high = self._mechanism.bounds(n)
-        x = check_range("x", x, low, high, f"[{low:g}, {high:g}]")
+        x = check_range("x", reward_of(x), low, high, f"[{low:g}, {high:g}]")
         self._length = n
         self._sum += self._element(x)
         scale, nodes = self._mechanism.drawn(n)

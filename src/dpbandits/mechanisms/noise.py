@@ -24,6 +24,7 @@ import fractions
 import functools
 import itertools
 import math
+import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Annotated
 
@@ -33,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import kernel
-from dpbandits._validation import check_integer, check_number, check_values
+from dpbandits._validation import check_integer, check_number, check_range, check_values
 from dpbandits.configuration import (
     Fraction,
     NonNegative,
@@ -239,7 +240,14 @@ def laplace_noise(rng: Rng, scale: float, size: int) -> Floats:
     -------
     numpy.ndarray of float, shape (size,)
         The variables.
+
+    Raises
+    ------
+    ValueError
+        If `scale` is negative, not finite or not a number.
     """
+    if not 0.0 <= scale < math.inf:
+        check_range("scale", scale, 0.0, sys.float_info.max)
     return rng.laplace(0.0, scale, size) + 0.0
 
 

@@ -421,16 +421,17 @@ def columns_of(axes: Axes) -> int:
     return 1 if place is None else int(place.get_gridspec().ncols)
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format that the ending of the file says, and close it.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure.
-    path : pathlib.Path
+    path : str or os.PathLike
         The file, which is replaced if it exists.
     """
+    path = Path(path)
     if path.suffix.lower() == ".svg":
         save_vector(figure, path)
     else:

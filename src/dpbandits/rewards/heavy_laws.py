@@ -23,6 +23,8 @@ from dpbandits._validation import (
     check_positive,
     check_range,
     check_values,
+    reward_of,
+    shown,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
 from dpbandits.rewards.streams import Tape
@@ -543,7 +545,14 @@ class CallbackLaw(_DeclaredLaw):
         """
         rewards = np.empty(check_integer("size", size, 0, _MOST_DRAWS))
         for i in range(size):
-            rewards[i] = check_number("reward", self.function(), "a number")
+            try:
+                reward = reward_of(self.function())
+            except StopIteration:
+                raise ValueError(
+                    f"function={shown(self.function)} has no reward left, {i} of the {size} that "
+                    "are asked for; allowed: no more pulls than it can serve"
+                ) from None
+            rewards[i] = check_number("reward", reward, "a number")
             if math.isnan(rewards[i]):
                 raise ValueError("reward=nan is out of range; allowed: a number")
         return rewards

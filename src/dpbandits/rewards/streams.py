@@ -25,6 +25,8 @@ from dpbandits._validation import (
     check_order,
     check_positive,
     check_range,
+    reward_of,
+    shown,
 )
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
@@ -600,12 +602,22 @@ class CallbackRewards(Source):
     """
 
     def __init__(self, function: Callable[[int], float], n_arms: int) -> None:
-        self._function, self.n_arms = function, n_arms
+        self._function, self.n_arms, self._asked = function, n_arms, 0
 
     def total(self, arm: int, size: int) -> float:
         arm, size = self._check(arm, size)
-        name = f"reward of arm {arm}"
-        return sum((check_range(name, self._function(arm), 0, 1) for _ in range(size)), 0.0)
+        name, total = f"reward of arm {arm}", 0.0
+        for _ in range(size):
+            try:
+                reward = self._function(arm)
+            except StopIteration:
+                raise ValueError(
+                    f"function={shown(self._function)} has no reward for pull {self._asked + 1}, "
+                    f"of arm {arm}; allowed: no more pulls (max_pulls, horizon) than it can serve"
+                ) from None
+            total += check_range(name, reward_of(reward), 0, 1)
+            self._asked += 1
+        return total
 
 
 class FixedRewards(Source):

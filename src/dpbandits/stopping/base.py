@@ -14,6 +14,7 @@ from dpbandits._validation import (
     check_kind,
     check_noise,
     check_number,
+    reward_of,
 )
 from dpbandits.acceleration import accelerator_for
 from dpbandits.configuration import Configuration
@@ -82,7 +83,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
         message = f"{name}={stream!r} is not a stream; allowed: an iterable, each {allowed}"
         raise ValueError(message) from None
     for place, value in enumerate(values):
-        number = check_number(f"{name}[{place}]", value, allowed)
+        number = check_number(f"{name}[{place}]", reward_of(value), allowed)
         if not abs(number) <= half_range:
             raise ValueError(f"{name}[{place}]={value!r} is out of range; allowed: {allowed}")
         yield number
