@@ -145,7 +145,7 @@ REFUSED = [
     ("model", [None, "global"], lambda x: MEAN([1.0], 1, 1, 1, x)),
     ("confidence", [*RANGES, 1], lambda x: MEAN([1.0], 1, 1, 1, "local", x)),
     ("x", [None, "a", [], [[1.0]], [math.nan], 1.0], lambda x: MEAN(x, 1, 1, 1)),
-    ("rng", [None, 0], lambda x: MEAN([1.0], 1, 1, 1, rng=x)),
+    ("rng", [0], lambda x: MEAN([1.0], 1, 1, 1, rng=x)),
 ]
 
 
