@@ -498,7 +498,7 @@ def test_no_more_is_taken_than_needed_from_whatever_can_be_iterated_over(rule):
 
 @every_rule
 def test_a_bad_value_is_refused_with_its_place(rule, rng):
-    for value in [*NOT_A_NUMBER, math.nan, math.inf, -math.inf, 2.0001, -3, 10**400]:
+    for value in [None, "1", math.nan, math.inf, -math.inf, 2.0001, -3, 10**400]:
         for place in (0, 3):
             stream = [1.0] * place + [value]
             refusal(f"stream[{place}]", value, lambda s=stream: rule.run(s, generator(0)))

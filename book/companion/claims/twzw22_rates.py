@@ -131,9 +131,10 @@ def theorem_4_minimax() -> Finding:
     return finding(
         decide(all(power < 1 / (1 + v) + 0.015 for v, power in found.items())),
         {
-            HOLDS: "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open. "
-            "Every ε-DP algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) "
-            "at least, by two-point arms, so that the power of T is the best one."
+            HOLDS: "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open; "
+            "Wu, Zhou, Tao and Wang (2023) announce one. By ours every ε-DP algorithm has a worst "
+            "regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at least, by two-point arms, so that the "
+            "power of T is the best one."
         },
         entries("power of T, v = {}, without log T", found, 3),
         entries("power of T of a lower bound, v = {}", below, 3),
