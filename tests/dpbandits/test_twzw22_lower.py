@@ -41,16 +41,16 @@ def sharpest(epsilon):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_divergence_of_private_releases(epsilon):
     largest = 0.0
-    assert sharpest(0.1) > bounds.local_kl_bound(0.05, 1.0), "control: ε/2 in place of ε"
+    assert sharpest(0.1) > 2 * bounds.local_kl_bound(0.05, 1.0), "control: ε/2 in place of ε"
     for table in responses(epsilon):
         for tv, m0, m1 in pairs(table):
             m0, m1 = m0 + 1e-300, m1 + 1e-300
-            both = float(((m0 - m1) * np.log(m0 / m1)).sum())
+            logs = np.log(m0 / m1)
             bound = bounds.local_kl_bound(epsilon, tv)
-            assert both <= bound
+            assert max(m0 @ logs, -m1 @ logs) <= bound * (1 + 1e-9)
             affinity = float(np.sqrt(m0 * m1).sum())
-            assert affinity >= 1 - bound / 8 - 1e-6, "what error_lower_bound rests on"
-            largest = max(largest, both / bound)
+            assert affinity >= 1 - bound / 4 - 1e-6, "what error_lower_bound rests on"
+            largest = max(largest, m0 @ logs / bound)
     assert largest > 0.2 * math.exp(-2 * epsilon), "the bound is of the right order"
     assert bounds.local_kl_bound(epsilon, 0.0) == 0.0
     with pytest.raises(ValueError, match="tv=1.5 is out of range"):

@@ -66,7 +66,7 @@ def lemma_15() -> Finding:
         divergence = float(np.sum(first * np.log(first / second)))
         worst = max(worst, divergence / bounds.local_kl_bound(epsilon, abs(p - q)))
     reason = (
-        "Proved in the chapter with (e^ε − 1)²·TV² for each pull; the text's constant is lost. "
+        "Proved in the chapter with ½(e^ε − 1)²·TV² for each pull; the text's constant is lost. "
         f"Checked at {len(tried)} private channels, random ones and randomised response."
     )
     return finding(

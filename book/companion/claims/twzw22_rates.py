@@ -26,7 +26,8 @@ FAR = 1e90
 LOCAL_EPSILONS = (0.1, 0.5, 1.0)
 ZHOU_ZHANG = (
     "Zhou & Zhang (NeurIPS 2024, Locally private and robust multi-armed bandits) say in their "
-    "abstract that they identify a fundamental flaw in the state of the art of this problem."
+    "abstract that they identify a fundamental flaw in the state of the art of this problem; it "
+    "names neither a paper nor a step."
 )
 
 
@@ -367,8 +368,8 @@ def _breaking_time(gap: float, order: float, constant: float) -> int:
     "twzw22-thm-7", "Theorem 7; Lemma 13; Remark 3; abstract; §5", at="cor-flaw", reconstructed=True
 )
 def theorem_7() -> Finding:
-    r"""LDPRSE has the non-private rate times $1/\varepsilon^2$, as with bounded rewards, for given
-    gaps and, up to logarithms, in the worst case; and this is optimal.
+    r"""(reconstructed) LDPRSE has the non-private rate times $1/\varepsilon^2$, as with bounded
+    rewards, for given gaps and, up to logarithms, in the worst case; and this is optimal.
     """
     evidence: dict[str, float | str] = {}
     broken, late = [], 0
@@ -409,12 +410,12 @@ def theorem_7() -> Finding:
     return finding(
         decide(surely and best and spread(ratios) < 6, FAILS, CANNOT_TELL),
         "One flaw, counted once. A released reward tells two laws of total variation d apart by a "
-        "divergence of (e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order "
+        "divergence of ½(e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order "
         "Δ^((1+v)/v). So an ε-LDP algorithm of small regret needs log T/(ε²Δ^(2(1+v)/v)) pulls of "
         "such an arm, up to a constant: Δ^(−(1+v)/v) times what is claimed, and the worst regret "
         "has the power (2+v)/(2(1+v)) of T, not 1/(1+v). LDPRSE with epochs of that length attains "
-        "both orders; with lengths as claimed many runs lose the best of two arms (gap 0.2, ε = 1, "
-        "β = 0.05, v = 1). " + ZHOU_ZHANG,
+        "both orders; with lengths as we read the claim many runs lose the best of two arms (gap "
+        "0.2, ε = 1, β = 0.05, v = 1). " + ZHOU_ZHANG,
         evidence,
         entries("power of T of a lower bound, v = {}", powers, 4),
         entries("claimed, v = {}", {v: 1 / (1 + v) for v in ORDERS}, 4),

@@ -397,9 +397,9 @@ def robust_ucb_regret(
 def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> float:
     """Bound what an ε-locally private release of one sample tells of its law.
 
-    KL(m0, m1) + KL(m1, m0) ≤ (e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of
-    law P0 or P1 with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`, in both
-    directions; Duchi, Jordan & Wainwright (2013) have 4·tv² for their tv.
+    KL(m0, m1) ≤ ½(e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of law P0 or P1
+    with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`. Duchi, Jordan & Wainwright
+    (2013) bound KL(m0, m1) + KL(m1, m0) by (e^ε − 1)²·min(4, e^(2ε))·tv².
 
     Parameters
     ----------
@@ -421,9 +421,9 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
     Examples
     --------
     >>> round(local_kl_bound(1.0, 0.1), 6)
-    0.029525
+    0.014762
     """
-    return math.inf if epsilon > 300 and tv > 0 else (math.expm1(min(epsilon, 300)) * tv) ** 2
+    return math.inf if epsilon > 300 and tv > 0 else (math.expm1(min(epsilon, 300)) * tv) ** 2 / 2
 
 
 @checked_arguments
@@ -433,7 +433,7 @@ def heavy_divergence(
     """Return κ of the hard instances: what a pull of the changed arm can reveal.
 
     −log(1 − p(1 − e^−ε)) in the central model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of
-    it and (e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
+    it and ½(e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
 
     Parameters
     ----------
@@ -581,7 +581,7 @@ def heavy_minimax_lower_bound(
     rivals = horizon / (n_arms - 1)
     candidates = [-order / (math.expm1(-epsilon) * (order + (1 + order) * rivals))]
     if model == "local" and epsilon <= 300:
-        root = math.sqrt(order / (2 * (1 + order) * rivals))
+        root = math.sqrt(order / ((1 + order) * rivals))
         candidates.append(root / math.expm1(epsilon))
     best = 0.0
     for p in candidates:

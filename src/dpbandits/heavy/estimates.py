@@ -413,7 +413,7 @@ def error_lower_bound(
     law = hard_law(model, n, epsilon, order, moment)
     if model == "local":
         revealed = local_kl_bound(epsilon, law.probability)
-        log_affinity = n * math.log1p(-revealed / 8)
+        log_affinity = n * math.log1p(-revealed / 4)  # revealed is half of the c of the proof
         return law.mean * (1 - math.sqrt(-math.expm1(2 * log_affinity))) / 2
     kept = law.probability * math.expm1(-epsilon)
     hidden = math.exp(n * math.log1p(kept)) if kept > -1 else 0.0
