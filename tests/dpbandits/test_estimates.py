@@ -115,7 +115,7 @@ BAD = [
     ("law", [None, 0.4, dpb.laws.two_point, [0.1], *WIDE], lambda x: estimate(law=x)),
     ("n_runs", [*NOT_WHOLE, 0, -1], lambda x: estimate(n_runs=x)),
     ("n_jobs", [*NOT_WHOLE, 0, -2], lambda x: estimate(n_jobs=x)),
-    ("seed", [None, -1, 0.5, "1", True, [], [1, -1]], lambda x: estimate(seed=x)),
+    ("seed", [-1, 0.5, "1", True, [], [1, -1]], lambda x: estimate(seed=x)),
     ("max_samples", [*NOT_WHOLE, 0, -5, 2**52 + 1], lambda x: estimate(max_samples=x)),
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, made_up([0.4, 0.5]).error_rate),
     ("level", NOT_A_NUMBER + NOT_FRACTIONS, made_up([0.4, 0.5]).mean_samples),

@@ -247,7 +247,7 @@ def laplace_noise(rng: Rng, scale: float, size: int) -> Floats:
         If `scale` is negative, not finite or not a number.
     """
     if not 0.0 <= scale < math.inf:
-        check_range("scale", scale, 0.0, sys.float_info.max)
+        scale = check_range("scale", scale, 0.0, sys.float_info.max)
     return rng.laplace(0.0, scale, size) + 0.0
 
 
