@@ -2,8 +2,9 @@
 
 ``python benchmarks/edition.py book/data`` measures and writes ``benchmarks-edition.json``; with
 ``--only-limits`` it measures nothing but what is played pull by pull. With ``--work`` it measures
-instead what set-up, chapters, figures, pages, tests and browser take, in this copy of the book, in
-whose place chapters and pages are made anew: about as long as ``make book`` and ``make test``.
+instead what set-up, chapters, figures, pages, tests and browser take, or those parts that are
+named, in this copy of the book, in whose place chapters and pages are made anew: about as long as
+``make book`` and ``make test``. What a part took is written when it has ended.
 """
 
 import argparse
@@ -175,7 +176,7 @@ def forget_kernels():
 
 
 def chapters():
-    """Execute all chapters, two at a time; return what they take together, and each."""
+    """Execute all chapters, two at a time, and compile; return what they take, and each of them."""
     forget_kernels()
     words = "execute", "--at-a-time", "2", "--fresh", "--json"
     program = Path(sys.executable).with_name("companion")
@@ -190,32 +191,59 @@ def chapters():
     return taken | {"each": dict(sorted(each.items()))}
 
 
-def work():
-    """Return what each part of `GOALS` takes, the chapters as `chapters` has them."""
-    root = find_root()
-    taken = {}
+def set_up():
+    """Set up a new copy of the book."""
     with tempfile.TemporaryDirectory() as copy:
         used_by(["git", "clone", "--quiet", ".", copy])
-        taken["set-up"], _ = used_by(["make", "--silent", "--directory", copy, "setup"])
-    taken["chapters"] = chapters()
-    shutil.rmtree(root / "_build" / "gallery", ignore_errors=True)
+        return used_by(["make", "--silent", "--directory", copy, "setup"])[0]
+
+
+def figures():
+    """Draw the figures of all pages."""
+    shutil.rmtree(find_root() / "_build" / "gallery", ignore_errors=True)
     draw = "from pathlib import Path; from companion import vector_files as v; "
-    draw += "v.renew_vector_files(Path.cwd())"
-    taken["figures"], _ = used_by([sys.executable, "-c", draw])
-    shutil.rmtree(root / "_build" / "html", ignore_errors=True)
-    taken["pages"], _ = used_by(["make", "--silent", "html"])
-    test = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
-    for place in ("tests/dpbandits", "tests/companion"):
-        taken[place], _ = used_by([*test, place])
-    shutil.rmtree(root / "_build" / "runs", ignore_errors=True)
-    taken["chapters again, by nbval"], _ = used_by(["make", "--silent", "notebooks"])
-    others = sorted(str(path) for path in (root / "tests").glob("test_*.py"))
-    style, _ = used_by(["make", "--silent", "lint", "types"])
-    rest, _ = used_by([*test, *others])
-    taken["style, types, other tests"] = {key: round(style[key] + rest[key], 1) for key in style}
-    look = [sys.executable, "tests/check_pages.py", "_build/html"]
-    taken["pages in a browser"], _ = used_by(look)
-    return taken
+    return used_by([sys.executable, "-c", draw + "v.renew_vector_files(Path.cwd())"])[0]
+
+
+def pages():
+    """Build all pages; the figures are there."""
+    shutil.rmtree(find_root() / "_build" / "html", ignore_errors=True)
+    return used_by(["make", "--silent", "html"])[0]
+
+
+def tests(*places):
+    """Run the tests of some places, two files at a time."""
+    run = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
+    return used_by([*run, *places])[0]
+
+
+def executed_again():
+    """Run all chapters as `make test` does, with nothing kept."""
+    shutil.rmtree(find_root() / "_build" / "runs", ignore_errors=True)
+    return used_by(["make", "--silent", "notebooks"])[0]
+
+
+def style():
+    """Check style and types, and run the tests that are of neither package."""
+    checks, _ = used_by(["make", "--silent", "lint", "types"])
+    rest = tests(*sorted(str(path) for path in (find_root() / "tests").glob("test_*.py")))
+    return {key: round(checks[key] + rest[key], 1) for key in rest}
+
+
+WORK = {
+    "set-up": set_up,
+    "chapters": chapters,
+    "figures": figures,
+    "pages": pages,
+    "tests/dpbandits": lambda: tests("tests/dpbandits"),
+    "tests/companion": lambda: tests("tests/companion"),
+    "chapters again, by nbval": executed_again,
+    "style, types, other tests": style,
+    "pages in a browser": lambda: used_by([sys.executable, "tests/check_pages.py", "_build/html"])[
+        0
+    ],
+}
+"""Part of the work → what measures it, in the order in which one needs another."""
 
 
 def main():
@@ -223,8 +251,9 @@ def main():
     parser.add_argument("folder", type=Path, help=f"where {FILE} goes")
     parser.add_argument(
         "--work",
-        action="store_true",
-        help="measure what making and testing the book takes, and nothing else",
+        nargs="*",
+        choices=WORK,
+        help="measure what making and testing the book takes, or parts of it, and nothing else",
     )
     parser.add_argument(
         "--only-limits",
@@ -235,11 +264,15 @@ def main():
     path = options.folder / FILE
     content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     manifest = {"processor": processor(), "versions": versions()}
-    if options.work:
-        content["work"] = {"manifest": manifest, "taken": work(), "goals": GOALS}
-        if FAILED:
-            parser.error(f"nothing is written, as these failed: {FAILED}; found {content['work']}")
-        write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    if options.work is not None:
+        known = content.get("work", {}).get("taken", {})
+        for part in options.work or WORK:
+            found = WORK[part]()
+            if FAILED:
+                parser.error(f"{part} is not written, as this failed: {FAILED}; found {found}")
+            known[part] = found
+            content["work"] = {"manifest": manifest, "taken": known, "goals": GOALS}
+            write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return
     if options.only_limits:
         content["limits"] = limits()

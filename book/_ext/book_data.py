@@ -2,8 +2,8 @@
 
 ``figures-table``, ``benchmark-table FILE``,
 ``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE``,
-``edition-benchmark-table FILE`` and ``memory-benchmark-table FILE`` write tables; ``bibtex-entry
-ID`` writes how to cite. The role ``datum`` writes one number, as in
+``edition-benchmark-table FILE``, ``memory-benchmark-table FILE`` and ``work-table FILE`` write
+tables; ``bibtex-entry ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
 """
@@ -102,11 +102,23 @@ def edition(content: dict[str, Any]) -> list[str]:
         [row["what"], short(row["before"]), short(row["now"]), short(row["before"] / row["now"])]
         for row in content["rows"]
     ]
-    if "chapters" in content:
-        before, now = content["chapters_before"], content["chapters"]["processor"]
-        times = [short(seconds) for seconds in (before, now, before / now)]
-        rows.append(["all chapters at the paper preset, compiling included", *times])
     return table(["what", "edition 0.1, s", "now, s", "times faster"], rows, right=3)
+
+
+def work(content: dict[str, Any]) -> list[str]:
+    """Write what making and testing the book takes, a row for each part and for each chapter."""
+    taken, goals = content["work"]["taken"], content["work"]["goals"]
+    rows = []
+    for part, (before, goal) in goals.items():
+        if (used := taken.get(part)) is None:  # it was not measured
+            continue
+        known = ["" if seconds is None else grouped(seconds) for seconds in (before, goal)]
+        rows.append([part, known[0], grouped(used["processor"]), known[1], grouped(used["passed"])])
+        for chapter, own in used.get("each", {}).items():
+            seconds = grouped(own["processor"]), grouped(own["passed"])
+            rows.append([f"– chapter {int(chapter)}", "", seconds[0], "", seconds[1]])
+    head = ["part", "last edition, core-s", "now, core-s", "goal, core-s", "now, s by the clock"]
+    return table(head, rows, right=4)
 
 
 def memory(content: dict[str, Any]) -> list[str]:
@@ -130,6 +142,7 @@ TABLES: dict[str, Callable[..., list[str]]] = {
     "audit-benchmark-table": audit_benchmarks,
     "edition-benchmark-table": edition,
     "memory-benchmark-table": memory,
+    "work-table": work,
 }
 
 
