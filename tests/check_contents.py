@@ -39,7 +39,9 @@ READ = """async positions => {
     }
     for (const link of links.slice(-3)) {
         link.click();
-        await new Promise(done => setTimeout(done, 100));
+        for (let tenths = 0; tenths < 50 && !link.matches('.active'); tenths++)
+            await new Promise(done => setTimeout(done, 100)); // a busy machine scrolls slowly
+        await drawn();
         if (look('after a click') !== link)
             found.push(`a click on ${link.textContent.trim()} marks another entry`);
     }
