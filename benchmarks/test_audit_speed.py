@@ -7,8 +7,7 @@ the clock starts.
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing import audit_exactly, subject_of
-from dpbandits.auditing.subjects import CounterSubject
+from dpbandits.auditing import audit_exactly
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 
 PAIR = dpb.TablePair([[0.0] * 16, [1.0] + [0.0] * 15], 0, 0, 1.0)
@@ -31,10 +30,9 @@ def name(target):
 @pytest.mark.parametrize("target", COMPILED, ids=name)
 def test_a_million_runs(target, benchmark, request, keep_audit):
     runs = 1000 if request.config.getoption("--short") else 10**6
-    subject = subject_of(target, 16)
-    pair = STREAM if isinstance(subject, CounterSubject) else PAIR
-    dpb.audit(subject, pair, 1000, n_jobs=2)
-    benchmark.pedantic(dpb.audit, (subject, pair, runs), {"n_jobs": 2}, rounds=1)
+    pair = STREAM if hasattr(target, "counter") else PAIR
+    dpb.audit(target, pair, 1000)
+    benchmark.pedantic(dpb.audit, (target, pair, runs), rounds=1)
     keep_audit(target, "compiled runs", runs, benchmark)
 
 
@@ -42,9 +40,8 @@ def test_a_million_runs(target, benchmark, request, keep_audit):
 def test_fifty_thousand_runs(algorithm, benchmark, request, keep_audit):
     """What has its loop in Python: compiled likelihoods take most of its time, however looped."""
     runs = 100 if request.config.getoption("--short") else 50_000
-    subject = subject_of(algorithm, 16)
-    dpb.audit(subject, PAIR, 100, n_jobs=2)
-    benchmark.pedantic(dpb.audit, (subject, PAIR, runs), {"n_jobs": 2}, rounds=1)
+    dpb.audit(algorithm, PAIR, 100)
+    benchmark.pedantic(dpb.audit, (algorithm, PAIR, runs), rounds=1)
     keep_audit(algorithm, "runs in Python", runs, benchmark)
 
 

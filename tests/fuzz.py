@@ -22,7 +22,6 @@ from types import ModuleType
 import numpy as np
 
 import dpbandits as dpb
-from dpbandits.auditing import AuditCase
 from dpbandits.heavy.estimates import TruncatedMean
 from dpbandits.identification import FinitePopulation, GroupSequential
 
@@ -154,15 +153,12 @@ OWN = {  # where the name alone does not tell
     "GroupSequential.error_bound": {"low": 0.3, "high": 0.7},
     "RunningTrial": {"releases": ((26, 24),)},
     "RunningTrial.look": {"number": 2, "treatment": (30, 50), "control": (20, 50)},
-    **{name: {"n_runs": 16} for name in ("audit", "free_cases", "power")},
+    **{name: {"n_runs": 16} for name in ("audit", "power")},
     "only": {"arms": (0, 1)},
     "lazy_dp_ts_regret": {"alpha": 1.5},
     **{name: {"a": 1.5, "b": 0.05} for name in ("loglog_bracket", "loglog_crossing")},
     "group_privacy_factor": {"distance": 0.5},
     **{name: {"law": HEAVY.laws[0]} for name in ("TruncatedMean.error", "TruncatedMean.rms")},
-    "audit_cases": {"n_runs": 16, "slow_runs": 16},
-    "AuditCase": {"n_pulls": 4, "n_runs": 16},
-    "audit_many": {"cases": {"a": AuditCase(dpb.DPUCB(1.0), "runs", 4, 16, 1)}},
     "audit_stopping": {"pair": STREAM, "n_runs": 16},
     "estimate_many": {"cases": {"a": (RULE, LAW)}},
     "identify": {"algorithm": dpb.DPTT(1.0, 0.1)},
@@ -174,7 +170,6 @@ OWN = {  # where the name alone does not tell
     "mean_errors_many": {
         "cases": {"a": (TruncatedMean("central", 1.0, 0.5), HEAVY.laws[0], 100)},
     },
-    "search": {"n_arms": 2, "count": 1, "n_runs": 16},
     "simulate_many": {"horizon": 1000, "cases": {"a": (dpb.DPSE(1.0), INSTANCE)}},
     "simulate_trials": {"algorithm": dpb.DPTT(1.0, 0.1)},
     "simulate_trials_many": {"cases": {"a": (dpb.DPTT(1.0, 0.1), PATIENTS)}},
@@ -189,10 +184,10 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
     *(
         "FunctionSubject",
         "Audit",
-        "Audits",
         "Auditable",
         "Bracket",
         "Constants",
+        "Coverage",
         "Decision",
         "EpochPlan",
         "Estimates",
@@ -208,9 +203,9 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
         "Outcome",
     ),
     *("Outputs", "Plan", "PrivacyLoss", "ReleasePlan", "Rewards", "RobustMean", "Runs", "Samples"),
-    *("StoppingTimes", "Tally", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
+    *("StoppingTimes", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
 }
-SLOW = {"audit", "audit_many", "plan_group_sequential", "plan_regret", "power", "search"}
+SLOW = {"audit", "plan_group_sequential", "plan_regret", "power"}
 """What takes seconds with good arguments, and is left to a run by hand."""
 OPEN: set[str] = set()
 """What some value still breaks, each with a reason."""

@@ -120,14 +120,11 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits, or another folde
         "privacy": "accounting corners",
     },
     "auditing": {
-        "auditing/accounts": "audit_parts companion/audit_experiments",
         "auditing/betting": "audit_parts audit_tape audit",
-        "auditing/cells": "audit audit_twins",
-        "auditing/counting": "audit_state audit",
+        "auditing/coverage": "audit_parts audit",
+        "auditing/event_tree": "audit audit_twins",
         "auditing/elimination_laws": "audit_parts audit audit_twins exact_elimination",
-        "auditing/events": "audit_events audit audit_state",
         "auditing/exact": "audit_parts audit audit_twins",
-        "auditing/truths": "audit_parts audit companion/audit_experiments",
         "auditing/verdicts": "audit_parts audit audit_state",
     },
 }

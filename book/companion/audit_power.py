@@ -25,8 +25,8 @@ from dpbandits.auditing import (
     FAILURE,
     Power,
     audit,
-    audit_cases,
     audit_exactly,
+    audited,
     overstated,
     power,
 )
@@ -83,11 +83,8 @@ def rows(declared: float = 1.0) -> dict[str, Any]:
     dict of str to object
         Configurations, of every private class, of a trial, and of what is broken.
     """
-    cases = audit_cases(declared, PROGRAM_RUNS, PROGRAM_RUNS)
     trial = dataclasses.replace(TRIAL, epsilon=declared)
-    return (
-        {name: case.target for name, case in cases.items()} | {type(TRIAL).__name__: trial} | BROKEN
-    )
+    return audited(declared) | {type(TRIAL).__name__: trial} | BROKEN
 
 
 def measure(

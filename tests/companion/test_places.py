@@ -223,7 +223,7 @@ def test_the_audit_finds_what_is_wrong_with_an_elimination(copy):
     words = ("-k", f"test_it_is_acquitted and ({' or '.join(WRONG)})", SUITES[1])
     status, words = run(copy, "-m", "pytest", "-v", *words)
     assert status == 1 and "2 failed" in words, words
-    for name, verdict in zip(WRONG, ("convicted", "nothing tested"), strict=True):
+    for name, verdict in zip(WRONG, ("violation found", "nothing tested"), strict=True):
         (said,) = re.findall(rf"^_+ \S*{name}\S* _+$(.*?)(?=^_+ \S|\Z|^=)", words, re.M | re.S)
         assert f"assert '{verdict}' ==" in said, words
 
@@ -233,9 +233,9 @@ def test_the_package_and_its_reference_have_it(copy):
         copy,
         "-c",
         "import dpbandits as dpb, package_reference as reference; "
-        "from dpbandits.auditing import audit_cases; "
+        "from dpbandits.auditing import audited; "
         "print(dpb.registry['Toy'] is dpb.Toy, 'Toy' in dpb.__all__, "
-        "'Toy' in audit_cases(1.0, 100, 100), "
+        "'Toy' in audited(1.0), "
         "'dpbandits.regret.toy' in reference.public_modules('dpbandits.regret'))",
     )
     assert status == 0 and words.split() == ["True"] * 4, words

@@ -26,9 +26,7 @@ from dpbandits.acceleration import (
     accelerators,
     what_plays,
 )
-from dpbandits.auditing import subject_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, two_arm_epochs
-from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
 from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
@@ -850,47 +848,6 @@ class SameHalting:
         assert max(seen) < 0.9 * self.runs, "the law is spread out"
 
 
-@dataclass(frozen=True)
-class SameSums:
-    """Equal generators give equal sums, up to rounding: noises are added in another order."""
-
-    counter: object
-    other: object
-
-    def sums(self, counter, fast):
-        subject = subject_of(counter if fast else plain_subclass(counter), 20)
-        rng = np.random.default_rng(3)
-        found = subject.outputs(np.random.default_rng(4).random((1, 20)), 60, rng).values
-        return np.append(found, rng.random())
-
-    def holds(self, name):
-        assert accelerators(type(plain_subclass(self.counter)), TableRuns) == ()
-        plain = self.sums(self.counter, False)
-        assert np.allclose(self.sums(self.counter, True), plain, rtol=1e-12, atol=1e-12)
-        assert not np.allclose(self.sums(self.other, True), plain, atol=0.1), "control"
-
-
-def plain_subclass(target):
-    """The same target of a class that nothing is entered for: its own program runs."""
-    return type("Plain", (type(target),), {})(**vars(target))
-
-
-AT_ONCE = "all runs at once"
-CASES |= {
-    (BinaryTree, TableRuns, AT_ONCE): [SameSums(BinaryTree(1.0, 29), BinaryTree(1.5, 29))],
-    (AdaptiveTree, TableRuns, AT_ONCE): [
-        SameSums(
-            AdaptiveTree(1.0, 20, first_bound=2.0, growth=0.5), AdaptiveTree(1.0, 20, 2.0, 0.4)
-        )
-    ],
-    (HybridCounter, TableRuns, AT_ONCE): [
-        SameSums(HybridCounter(1.0), HybridCounter(1.0, "full")),
-        SameSums(HybridCounter(1.0, "full"), HybridCounter(1.5, "full")),
-    ],
-    (LogarithmicCounter, TableRuns, AT_ONCE): [
-        SameSums(LogarithmicCounter(1.0), LogarithmicCounter(1.5))
-    ],
-}
 CASES |= {
     (dpb.DPSE, ExactRun, "integrated"): [
         SameDecision(dpb.DPSE(0.05, 0.5), dpb.DPSE(0.07, 0.5)),
@@ -1203,7 +1160,7 @@ def test_the_audit_plays_a_subclass_by_its_own_program():
 
     pair = dpb.TablePair([[0] * 8, [0.3] * 8], arm=0, pull=0, value=1)
     assert dpb.audit(Raw(epsilon=1.0), pair, n_runs=2000).convicted
-    assert dpb.audit(dpb.DPUCB(epsilon=1.0), pair, n_runs=2000).verdict == "acquitted"
+    assert dpb.audit(dpb.DPUCB(epsilon=1.0), pair, n_runs=2000).verdict == "no violation found"
 
 
 def test_without_noise_no_number_is_drawn_for_it():
@@ -1228,7 +1185,7 @@ def test_the_audit_runs_a_subclass_that_identifies_by_its_own_program():
 
     pair = dpb.TablePair([[0] * 8, [0.3] * 8], arm=0, pull=0, value=1)
     assert dpb.audit(Bare(1.0, 0.5, first=1), pair, n_runs=2000).convicted
-    assert dpb.audit(dpb.DPTT(1.0, 0.5, first=1), pair, n_runs=2000).verdict == "acquitted"
+    assert dpb.audit(dpb.DPTT(1.0, 0.5, first=1), pair, n_runs=2000).verdict == "no violation found"
     assert accelerators(Bare, TableRuns) == () != accelerators(dpb.DPTT, TableRuns)
 
 

@@ -9,9 +9,15 @@ from scipy import integrate, stats
 
 import dpbandits as dpb
 from dpbandits.auditing import TablePair, audit_elimination, audit_exactly, two_arm_epochs
-from dpbandits.auditing.betting import BETS, betting_bound, ceiling, expected_bound
+from dpbandits.auditing.betting import (
+    BETS,
+    betting_bound,
+    ceiling,
+    expected_bound,
+    least_convicted,
+)
+from dpbandits.auditing.coverage import Coverage, places_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, log_loss
-from dpbandits.auditing.events import Tally
 from dpbandits.auditing.exact import audit_epoch, audit_look
 from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -64,37 +70,79 @@ def test_expected_counts_are_products():
 
 
 def verdict(lower, guarantee=PROMISE, **more):
-    return Audit("x", guarantee, PAIR, lower, None, "an event", **more).verdict
+    return Audit("x", guarantee, PAIR, lower, "an event", **more).verdict
 
 
 def test_what_declares_too_little_is_convicted_and_what_is_integrated_may_round():
     assert [verdict(lower) for lower in (0.0, 1.0, 1.0 + 1e-12)] == [
-        *("acquitted", "acquitted", "convicted")
+        *("no violation found", "no violation found", "violation found")
     ]
     integrated = [verdict(lower, kind="formula") for lower in (1.0 + 5e-10, 1.0 + 2e-9)]
-    assert integrated == ["acquitted", "convicted"]
+    assert integrated == ["no violation found", "violation found"]
     assert verdict(5.0, constant=True) == "nothing tested"
     assert verdict(5.0, NO_PRIVACY, constant=True) == "nothing declared"
 
 
 def test_an_audit_says_by_what_it_found_it():
-    tally = Tally(7, 10, 2, 10, 0.05)
     given = {"label": "x", "guarantee": PROMISE, "pair": PAIR, "epsilon_lower": 0.25}
+    run = {"masses": (0.5, 0.125), "runs": 9, "searched": 4, "failure": 0.1}
     said = {
-        "counted": Audit(**given, tally=tally, event="e"),
-        "weighted": Audit(**given, tally=None, event="e", masses=(0.5, 0.125), runs=9, failure=0.1),
-        "integrated": Audit(**given, tally=None, event="e", kind="formula"),
-        "silent": Audit(**given, tally=tally, event="e", constant=True, least=2),
-        "short": Audit(**given, tally=None, event="e", constant=True, least=3),
+        "run": Audit(**given, event="e", **run, convictable=2 * math.log(4)),
+        "few": Audit(**given, event="e", **run),
+        "broken": Audit(**(given | {"epsilon_lower": 1.5}), event="e", **run),
+        "integrated": Audit(**given, event="e", kind="formula"),
+        "silent": Audit(**given, event="e", constant=True, least=2),
+        "short": Audit(**given, event="e", constant=True, least=3),
     }
+    assert said["run"].overstatement == pytest.approx(2.0)
+    assert said["few"].overstatement == math.inf == said["silent"].overstatement
     said = {how: str(found) for how, found in said.items()}
-    assert "seen: 7 of 10 runs, and 2 of 10 on the neighbour" in said["counted"]
-    assert f"so many runs could have shown {tally.ceiling:.4g}" in said["counted"]
-    assert "probability 0.5, and 0.125 on the neighbour, in 9 runs" in said["weighted"]
+    assert "probability 0.5, and 0.125 on the neighbour, in 9 runs of the program" in said["run"]
+    assert "false with probability 0.1 at most, for this audit alone" in said["run"]
+    assert "a loss of 2.77 or more of this event, whose own is about 1.39" in said["run"]
+    assert "noise too small by a factor of about 2;" in said["run"]
+    assert "would have convicted no loss of this event" in said["few"]
+    assert "would have" not in said["broken"] and said["broken"].startswith("x: violation found")
     assert said["integrated"].endswith("exact: ε is at least 0.25 (e)")
-    assert "all 20 runs and as many on the neighbour did the same: within 2 pulls" in said["silent"]
+    assert "within 2 pulls, the length of the tables" in said["silent"]
     assert "of 3 pulls or more, it says" in said["short"] and "it says" not in said["silent"]
-    assert "on the same tape all runs here and on the neighbour did the same" in said["short"]
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+def test_the_least_loss_that_is_convicted_is_where_the_bet_just_wins(delta):
+    """Rare runs that count so much less, and no more, are convicted."""
+    likely, rare = np.repeat([1.4, 0.0], [600, 400]), np.repeat([1.0, 0.0, 1.0], [90, 600, 310])
+    loss = least_convicted(likely, rare, 1e-6, 1.0, delta)
+    factor = (likely.mean() - delta) / rare.mean() / math.exp(loss)
+    assert 0.0 < factor < 1.0
+    for times, wins in ((0.99, True), (1.01, False)):
+        assert (betting_bound(likely, times * factor * rare, 1e-6, delta) > 1.0) == wins
+    assert least_convicted(likely[:3], rare[:3], 1e-6, 1.0, delta) == math.inf, "too few runs"
+    assert least_convicted(likely, 0.0 * rare, 1e-6, 1.0, delta) == math.inf, "never seen"
+
+
+# ------------------------------------------------------------------------------------- coverage
+
+
+def test_places_are_where_requests_begin_and_end():
+    runs = [[(0, 3), (1, 2), (0, 3)], [(1, 4), (0, 0)]]
+    assert places_of(runs, 3, most=8) == [[0, 2, 3, 5], [0, 1, 3], []]
+    assert places_of([[(0, 1)] * 40], 1, most=4) == [[0, 2, 11, 39]], "the last one always"
+
+
+def test_what_was_read_and_not_changed_is_said():
+    seen = Coverage()
+    seen.reach([[(0, 9), (1, 2)], [(2, 3)]])
+    for pull in (0, 2, 4, 6, 8):
+        seen.add(TablePair(np.zeros((3, 9)), 0, pull, 1.0))
+    seen.add(TablePair(np.zeros((3, 9)), 1, 0, 0.5))
+    assert [seen.left(arm) for arm in range(3)] == [[1, 3, 5, 7], [1], [0, 1, 2]]
+    assert str(seen).splitlines() == [
+        "changed: rewards 1, 3, 5, 1 others and 9 of arm 0, reward 1 of arm 1; to 0, 0.5 and 1; on "
+        "tables of 3 × 9 rewards",
+        "never changed: rewards 2, 4, 6 and 8 of arm 0; reward 2 of arm 1; rewards of arm 2; two "
+        "rewards at once",
+    ]
 
 
 # --------------------------------------------------------------------------- laws of elimination

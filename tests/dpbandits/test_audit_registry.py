@@ -14,38 +14,37 @@ from statistical import FALSE_ALARM
 from test_registry import CONFIGURATIONS, IDENTIFIERS
 
 import dpbandits as dpb
-from dpbandits.acceleration import PROGRAMS
+from dpbandits.acceleration import PROGRAMS, TableRuns, accelerators
 from dpbandits.auditing import (
     NOT_AUDITED,
-    AuditCase,
     TablePair,
     audit,
-    audit_cases,
     audit_elimination,
     audit_exactly,
-    audit_many,
     audit_stopping,
-    free_cases,
-    search,
-    subject_of,
+    audited,
+    ceiling,
+    unpromised,
 )
-from dpbandits.auditing.cases import N_DOUBLING, group_of
-from dpbandits.auditing.searching import certain_pair, usual_shape
-from dpbandits.auditing.subjects import tables_of
+from dpbandits.auditing.adapters import tables_of
+from dpbandits.auditing.candidates import pairs_everywhere, steps_at
+from dpbandits.auditing.cases import group_of
+from dpbandits.auditing.tape import STILL
+from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.heavy.schedules import HEAVY_SCHEDULES
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.regret.heavy import Moment
 
 FAST, SLOW, CERTAIN = 20_000, 400, 64
 STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
-CASES = audit_cases(1.0, FAST, SLOW) | free_cases(FAST)
+PRIVATE, FREE = audited(1.0), unpromised()
 EXACT = [
     *(dpb.DPSE(0.5), dpb.DPSE(4.0, beta=0.01), dpb.GuessAndDouble(dpb.DPRSE(1.0))),
     dpb.DPRUCB(4.0, "reconstructed"),
     *(dpb.LDPRSE(1.0, schedule=name) for name in ("non-negative", "fitted", "one-bit")),
     *(dpb.DPRSE(2.0, schedule="fitted"), dpb.DPExponentialNAS(2.0, 0.5, 0.05)),
     dpb.DPExponentialNAS(1.0, 0.5, 0.05, estimate="midpoint"),
-    *(case.target for case in CASES.values() if case.method == "exact"),
+    *(target for target in PRIVATE.values() if audit_exactly(target) is not None),
 ]
 RUN = [
     *(dpb.DPUCB(4.0, "mishra-thakurta"), dpb.DPUCB(2.0, "tree-exact")),
@@ -54,46 +53,71 @@ RUN = [
     *(dpb.DPUCBInt(0.5, "literal"), AdaptiveTree(1.0, 4, 1.0, 0.5)),
     *(dpb.DPBernsteinStop(4.0, 0.5, 0.05), dpb.DPBernsteinStop(1.0, 0.9, 0.4, 2.0, False)),
     dpb.DPHoeffdingStop(4.0, 0.9, 0.5, 2.0),
-    *(case.target for case in CASES.values() if case.method != "exact"),
+    *(target for target in PRIVATE.values() if audit_exactly(target) is None),
+    *FREE.values(),
 ]
-
-
-LONG = {"BennettDPSE": N_DOUBLING}
-"""Length of tables for what decides early by its noise alone, and seldom."""
+SHORT, LONG = 16, dict.fromkeys(("BennettDPSE", "BinomialDPSE"), 128)
+"""Length of tables; and for what decides early by its noise alone, and seldom."""
 
 
 def length_for(target):
-    return max(usual_shape(target)[1], LONG.get(type(target).__name__, 0))
+    """Return the length of tables: 16, or as many more as the target says, or as many fewer."""
+    tables = tables_of(target)
+    most = SHORT if tables.most is None else min(SHORT, tables.most)
+    return max(most, tables.least, LONG.get(type(target).__name__.removeprefix("Noiseless"), 0))
+
+
+def runs_for(target):
+    """Return how many runs are made: by a compiled loop many; of what has no noise a few."""
+    if not target.guarantee.is_private:
+        return CERTAIN
+    return FAST if accelerators(type(target), TableRuns) else SLOW
 
 
 def pair_for(target):
     """A pair on which the first rewards matter: the worse-looking arm's first one differs.
 
-    For what declares that it decides later a pair is looked for, of the length that it declares.
+    Of what declares that it decides later, one reward more decides.
     """
     tables, n_pulls = target.tables, length_for(target)
     if isinstance(target, dpb.StoppingRule):
         return TablePair([[tables.high] * max(8, tables.least)], 0, 0, tables.low)
-    if n_pulls > 16:
-        return search(target, n_pulls=n_pulls, count=4, n_runs=50, seed=1)
+    if n_pulls > SHORT:
+        return turning_pair(target)
     table = np.zeros((tables.n_arms, n_pulls if tables.n_arms > 1 else 4))
     table[-1, 0] = tables.high if tables.n_arms > 1 else tables.low
     return TablePair(table, 0, 0, tables.high)
 
 
+def turning_pair(target, seed=1):
+    """A pair on which a reward changes outputs on a few tapes, one more reward of arm 0 first."""
+    program, tables = Program(target, np.random.default_rng(seed)), tables_of(target)
+    shape = tables.n_arms, length_for(target)
+    pairs = steps_at(program, *shape, tables)
+    pairs += [p for cell in pairs_everywhere(program, *shape, tables).values() for p in cell]
+    keys = program.new_keys(8)
+    for pair in pairs:
+        program.load(pair)
+        (one, _), (other, _) = program.run(keys, (LIKELY, STILL), (RARE, STILL))
+        if not np.array_equal(one, other):
+            return pair
+    raise AssertionError(f"no reward decides anything for {target!r}")
+
+
 def test_everything_that_the_package_has_is_audited():
-    private, free = audit_cases(2.0, FAST, SLOW), free_cases(FAST)
+    private, free = audited(2.0), unpromised()
     counters = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree"}
     registered = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
     assert sorted([*private, *free, *NOT_AUDITED]) == sorted(registered | counters)
-    for name, case in (private | free).items():
-        assert type(case.target).__name__ == name
-        assert case.guarantee.is_private == (name in private)
-        assert case.guarantee.epsilon <= 2.0 or name in free
+    for name, target in (private | free).items():
+        assert type(target).__name__ == name
+        assert target.guarantee.is_private == (name in private)
+        if name in private and not isinstance(target, dpb.DPUCBInt):
+            assert target.guarantee.epsilon <= 2.0
     assert not any(dpb.registry[name]().guarantee.is_private for name in NOT_AUDITED)
 
 
-RUNNABLE = {name: case.target for name, case in CASES.items() if tables_of(case.target)}
+RUNNABLE = {name: target for name, target in (PRIVATE | FREE).items() if tables_of(target)}
 
 
 @pytest.mark.parametrize("name", RUNNABLE)
@@ -113,7 +137,7 @@ def test_an_audit_runs_the_program_of_each_class(name, monkeypatch):
 def test_heavy_tails_are_audited_by_their_formula():
     assert dpb.LDPRSE(1e-12).tables is None and dpb.audit(dpb.LDPRSE(1e-12)).exact
     found = dpb.audit(dpb.LDPRSE(1.0))
-    assert (found.kind, found.exact, found.verdict) == ("formula", True, "acquitted")
+    assert (found.kind, found.exact, found.verdict) == ("formula", True, "no violation found")
 
 
 HEAVY = [dpb.DPRSE(1.0), dpb.LDPRSE(2.0), dpb.DPRUCB(1.0)]
@@ -123,11 +147,11 @@ HEAVY = [dpb.DPRSE(1.0), dpb.LDPRSE(2.0), dpb.DPRUCB(1.0)]
 @pytest.mark.statistical
 def test_heavy_tails_are_audited_on_tables_where_the_program_is_a_subclass_s_own(target):
     """Convicted without noise; the control has the program of its class, and is not."""
-    few = {"failure": FALSE_ALARM, "n_pulls": target.tables.least}
-    found = dpb.audit(noiseless(target), n_runs=700, **few)
-    assert (found.kind, found.verdict) == ("program", "convicted")
-    kept = dpb.audit(subclass(type(target))(**vars(target)), n_runs=64, **few)
-    assert (kept.kind, kept.verdict) == ("program", "acquitted")
+    pair = turning_pair(noiseless(target))
+    found = dpb.audit(noiseless(target), pair, 700, failure=FALSE_ALARM)
+    assert (found.kind, found.verdict) == ("program", "violation found")
+    kept = dpb.audit(subclass(type(target))(**vars(target)), pair, 64, failure=FALSE_ALARM)
+    assert kept.kind == "program" and not kept.convicted
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0, math.inf])
@@ -156,36 +180,33 @@ class Noiseless(dpb.DPSE):
 
 
 @pytest.mark.parametrize(
-    ("base", "entered", "length"),
+    ("base", "entered"),
     [
-        (dpb.DPSE, dpb.registry, dpb.DPSE(1.0).tables.least),
-        (Noiseless, dpb.registry, dpb.DPSE(1.0).tables.least),
-        (dpb.AdaPUCB, dpb.registry, 16),
-        (dpb.DPSEIdentifier, dpb.identifiers, dpb.DPSEIdentifier(1.0, 0.1).tables.least),
+        (dpb.DPSE, dpb.registry),
+        (Noiseless, dpb.registry),
+        (dpb.AdaPUCB, dpb.registry),
+        (dpb.DPSEIdentifier, dpb.identifiers),
     ],
 )
 @pytest.mark.statistical
-def test_what_joins_a_registry_is_audited_on_tables_that_test_it(
-    base, entered, length, monkeypatch
-):
+def test_what_joins_a_registry_is_audited_on_tables_that_test_it(base, entered, monkeypatch):
     """Whatever it joins, and by runs, as no law is known of it; without noise it is convicted."""
     monkeypatch.setitem(entered, "Newcomer", type("Newcomer", (base,), {}))
-    case = audit_cases(1.0, FAST, SLOW)["Newcomer"]
-    assert (case.method, case.n_runs, case.n_pulls) == ("runs", SLOW, length)
+    target = audited(1.0)["Newcomer"]
     assert group_of("Newcomer") == ("regret" if entered is dpb.registry else "identification")
-    found = audit_many({0: case}, failure=FALSE_ALARM)[0]
-    assert found.verdict == ("convicted" if base is Noiseless else "acquitted")
-    assert "Newcomer" not in free_cases(FAST) and audit_exactly(case.target) is None
+    assert "Newcomer" not in unpromised() and audit_exactly(target) is None
+    found = audit(target, turning_pair(target), SLOW, failure=FALSE_ALARM)
+    assert found.convicted == (base is Noiseless) and not found.constant
 
 
 def test_what_joins_without_a_promise_is_not_convicted(monkeypatch):
     for base, entered in ((dpb.UCB, dpb.registry), (dpb.NAS, dpb.stopping_rules)):
         name = f"New{base.__name__}"
         monkeypatch.setitem(entered, name, type(name, (base,), {}))
-    free = free_cases(50)
-    assert not {"NewUCB", "NewNAS"} & set(audit_cases(1.0, FAST, SLOW))
-    assert free["NewNAS"].n_pulls == dpb.NAS(0.5, 0.05).tables.least
-    assert audit_many({0: free["NewUCB"]})[0].verdict == "nothing declared"
+    assert not {"NewUCB", "NewNAS"} & set(audited(1.0))
+    target = unpromised()["NewUCB"]
+    found = audit(target, turning_pair(target), 50)
+    assert found.verdict == "nothing declared" and unpromised()["NewNAS"].tables.least > 100
 
 
 def test_what_joins_with_a_parameter_that_nobody_knows_is_named(monkeypatch):
@@ -195,7 +216,7 @@ def test_what_joins_with_a_parameter_that_nobody_knows_is_named(monkeypatch):
 
     monkeypatch.setitem(dpb.registry, "Newcomer", Newcomer)
     with pytest.raises(ValueError, match="Newcomer.depth has no default; allowed: one, or a line"):
-        audit_cases(1.0, FAST, SLOW)
+        audited(1.0)
 
 
 LATE = [dpb.DPSE(1.0), dpb.DPSE(2.0, beta=0.5), dpb.DPSEIdentifier(1.0, 0.1)]
@@ -205,11 +226,11 @@ LATE = [dpb.DPSE(1.0), dpb.DPSE(2.0, beta=0.5), dpb.DPSEIdentifier(1.0, 0.1)]
 @pytest.mark.statistical
 def test_a_late_decision_is_tested_on_the_tables_that_are_declared(target):
     """With one pull fewer it is not, and the audit says so; control: less than the truth."""
-    pair = pair_for(target)
-    found = audit(target, pair, 4000, failure=FALSE_ALARM)
-    assert found.verdict == "acquitted" and found.epsilon_lower > 0.05
+    pair = turning_pair(target)
+    found = audit(target, pair, 1999, failure=FALSE_ALARM)
+    assert found.verdict == "no violation found" and found.epsilon_lower > 0.05
     boast = dpb.PrivacyGuarantee("central", target.epsilon / 32)
-    assert audit(target, pair, 4000, guarantee=boast).verdict == "convicted"
+    assert audit(target, pair, 1999, guarantee=boast).verdict == "violation found"
     short = TablePair(pair.table[:, :-1], pair.arm, pair.pull, pair.value)
     nothing = audit(target, short, 50)
     assert nothing.verdict == "nothing tested"
@@ -229,11 +250,14 @@ def differ(target, n_pulls, runs):
 
     For heavy tails 1 is the greatest reward that is tried.
     """
-    tables = [np.zeros((2, n_pulls)) for _ in range(3)]
-    tables[1][0] = tables[2][1] = target.tables.high
-    subject = subject_of(target, n_pulls)
-    found = [subject.outputs(each, runs, np.random.default_rng(1)) for each in tables]
-    shown = {tuple(part.tobytes() for part in outputs) for outputs in found}
+    program = Program(target, np.random.default_rng(1))
+    keys, high, shown = program.new_keys(runs), target.tables.high, set()
+    for best in (None, 0, 1):
+        table = np.zeros((2, n_pulls))
+        table[[] if best is None else best] = high
+        program.load(TablePair(table, 0, 0, high / 2))
+        ((rows, _),) = program.run(keys, (LIKELY, STILL))
+        shown.add(rows.tobytes())
     return len(shown) > 1
 
 
@@ -241,13 +265,14 @@ def differ(target, n_pulls, runs):
 def test_tables_are_as_long_as_they_must_be(target):
     """With one pull fewer no reward matters.
 
-    DP-TT may stop on its first releases, one pull before it would choose. DP-KLUCB moves estimates
+    Top Two may stop on its first releases, a pull before it would choose. DP-KLUCB moves estimates
     into [0, 1], so that at its first choices the noise decides alone.
     """
     least = target.tables.least
     lengths = (least, 100 * least) if isinstance(target, dpb.DPKLUCB) else (least,)
     assert any(differ(target, length, runs) for length in lengths for runs in (10, 4000))
-    may_stop = isinstance(target, dpb.DPTT) and target.first_batch > 1
+    kinds = dpb.DPTT, dpb.AdaPTT, dpb.AdaPTTStar
+    may_stop = isinstance(target, kinds) and getattr(target, "first_batch", 2) > 1
     assert not differ(target, least - 1 - may_stop, 40)
 
 
@@ -265,18 +290,15 @@ def test_rules_and_counters_declare_their_tables():
 @pytest.mark.parametrize("target", EXACT, ids=repr)
 def test_it_is_acquitted_exactly(target):
     found = audit_exactly(target)
-    assert found.exact and found.verdict == "acquitted"
+    assert found.exact and found.verdict == "no violation found"
 
 
 @pytest.mark.parametrize("target", RUN, ids=repr)
 @pytest.mark.statistical
-def test_it_is_acquitted(target):
-    case = CASES[type(target).__name__]
-    runs = CERTAIN if case.method == "certain" else case.n_runs or SLOW
-    found = audit(target, pair_for(target), runs, failure=FALSE_ALARM)
+def test_it_is_not_convicted(target):
+    found = audit(target, pair_for(target), runs_for(target), failure=FALSE_ALARM)
     private = target.guarantee.is_private or isinstance(target, dpb.DPUCBInt)
-    assert found.verdict == ("acquitted" if private else "nothing declared")
-    assert found.tally.runs == found.tally.neighbour_runs == runs // 2
+    assert found.verdict == ("no violation found" if private else "nothing declared")
 
 
 @pytest.mark.parametrize("target", [dpb.UCB(), dpb.TopTwo(0.1)], ids=repr)
@@ -285,7 +307,7 @@ def test_without_privacy_one_reward_decides(target):
     """Control: what declares nothing is told apart as well as so many runs can tell."""
     pair = TablePair([[0.0] * 16, [1.0] * 16], 0, 0, 1.0)
     found = audit(target, pair, SLOW, failure=FALSE_ALARM)
-    assert found.epsilon_lower == pytest.approx(found.tally.ceiling) and found.epsilon_lower > 2.5
+    assert found.epsilon_lower > 0.8 * ceiling(found.runs, FALSE_ALARM) and found.runs == SLOW // 2
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
@@ -305,7 +327,7 @@ def test_exact_audits_are_tight_where_theory_says_so(epsilon):
 def test_exact_audits_see_noise_that_is_too_small(kind):
     """Control: an algorithm that declares ε and has the noise of 1.02·ε is convicted."""
     boast = dpb.PrivacyGuarantee("central", 1.0 / 1.02)
-    assert audit_exactly(kind(1.0), guarantee=boast).verdict == "convicted"
+    assert audit_exactly(kind(1.0), guarantee=boast).verdict == "violation found"
 
 
 LAWS = {type(getattr(target, "base", target)): target for target in EXACT} | {
@@ -320,11 +342,9 @@ def subclass(kind, **members):
 
 @pytest.mark.parametrize("target", LAWS.values(), ids=repr)
 def test_a_subclass_has_no_exact_audit(target):
-    """Whatever it does in the place of its class's program; None has it run, and a case says so."""
+    """Whatever it does in the place of its class's program: it is run."""
     other = subclass(type(target))(**vars(target))
     assert audit_exactly(target) is not None and audit_exactly(other) is None
-    with pytest.raises(ValueError, match="has no exact audit; allowed: method='runs', unless it"):
-        audit_many({0: AuditCase(other, "exact")})
 
 
 @pytest.mark.parametrize("target", LAWS.values(), ids=repr)
@@ -364,13 +384,11 @@ def noiseless(target):
 
 
 ON_TABLES = {
-    name: case.target
-    for name, case in audit_cases(1.0, 1000, 1000).items()
-    if getattr(getattr(case.target, "tables", None), "promise", 1) is None  # else see above
-    and not isinstance(case.target, dpb.GuessAndDouble)  # whose noise is that of its base
+    name: target
+    for name, target in PRIVATE.items()
+    if getattr(getattr(target, "tables", None), "promise", 1) is None  # else see above
+    and not isinstance(target, dpb.GuessAndDouble)  # whose noise is that of its base
 }
-SEARCHED = {"DPSE", "ExploreThenCommit", "BinomialDPSE", "AdaPTT", "AdaPTTStar"}
-"""Which need a pair that is searched for: the first rewards of arm 0 alone decide nothing."""
 RANDOM = {"LazyDPTS": 4000}
 """Runs of what is random without any noise; of all others every run is the same, and 400 do."""
 
@@ -380,12 +398,8 @@ RANDOM = {"LazyDPTS": 4000}
 def test_whatever_loses_its_noise_is_convicted(name):
     """On the pair at which its output turns, whose bound is false with probability 1e-6 at most.
 
-    What keeps its noise is acquitted: the audits of all classes above.
+    What keeps its noise is not convicted: the audits of all classes above.
     """
-    broken, length = noiseless(ON_TABLES[name]), length_for(ON_TABLES[name])
-    if name in SEARCHED:
-        pair, runs = search(broken, n_pulls=length, count=8, n_runs=60), 600
-    else:
-        pair, runs = certain_pair(broken, length), RANDOM.get(name, 400)
-    found = audit(broken, pair, n_runs=runs)
+    broken = noiseless(ON_TABLES[name])
+    found = audit(broken, turning_pair(broken), n_runs=RANDOM.get(name, 400))
     assert found.convicted and found.epsilon_lower > 1.0, found

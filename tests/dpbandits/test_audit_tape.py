@@ -8,10 +8,10 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing import TablePair, betting_bound, ceiling, expected_bound
-from dpbandits.auditing.aligning import best_move
-from dpbandits.auditing.cells import Seen, choose_event
-from dpbandits.auditing.programs import LIKELY, RARE, Program
+from dpbandits.auditing.coupling import best_move
+from dpbandits.auditing.event_tree import Seen, choose_event
 from dpbandits.auditing.tape import ALL, DRAWS, OWN, STILL, Move, Tapes, new_keys
+from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.mechanisms import HybridCounter, laplace_cdf
 
 PAIR = TablePair([[0.0] * 4, [1.0] * 4], 0, 0, 1.0)

@@ -14,7 +14,7 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing import audit_exactly, audit_stopping
-from dpbandits.auditing.subjects import GroupSubject
+from dpbandits.auditing.adapters import GroupSubject
 from dpbandits.mechanisms import DiscreteLaplace, HybridCounter, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
@@ -191,26 +191,26 @@ def found(subject, n_runs=RUNS, **more):
 @pytest.mark.parametrize(("program", "flaw", "runs"), FLAWS.values(), ids=FLAWS)
 @pytest.mark.statistical
 def test_a_flaw_is_convicted(program, flaw, runs):
-    assert found(call(program, flaw), n_pulls=16, n_runs=runs).verdict == "convicted"
+    assert found(call(program, flaw), n_pulls=16, n_runs=runs).verdict == "violation found"
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.statistical
 def test_without_a_flaw_nobody_is_convicted(program):
-    assert found(call(program, ""), n_pulls=16).verdict == "acquitted"
+    assert found(call(program, ""), n_pulls=16).verdict == "no violation found"
 
 
 @pytest.mark.parametrize(("algorithm", "more"), TWINS.values(), ids=TWINS)
 @pytest.mark.statistical
 def test_an_algorithm_with_a_flaw_is_convicted(algorithm, more):
-    assert found(algorithm, **more).verdict == "convicted"
+    assert found(algorithm, **more).verdict == "violation found"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("algorithm", "more"), LONG.values(), ids=LONG)
 @pytest.mark.statistical
 def test_an_algorithm_whose_flaw_hides_is_convicted(algorithm, more):
-    assert found(algorithm, **more).verdict == "convicted"
+    assert found(algorithm, **more).verdict == "violation found"
 
 
 @pytest.mark.statistical
@@ -223,9 +223,9 @@ def test_the_looks_of_a_trial_are_audited(monkeypatch):
         assert found.kind == "program"
         return found.verdict
 
-    assert [verdict(1.0), verdict(3.0)] == ["acquitted", "convicted"]
+    assert [verdict(1.0), verdict(3.0)] == ["no violation found", "convicted"]
     monkeypatch.setattr(DiscreteLaplace, "release", lambda _, numbers, __: list(numbers))
-    assert verdict(1.0) == "convicted"
+    assert verdict(1.0) == "violation found"
     with pytest.raises(ValueError, match="table has 2 × 4 outcomes; allowed: 2 × 8, each 0 or 1"):
         GroupSubject(dpb.GroupSequential(4, 2.0, looks=2)).once(np.zeros((2, 4)), np.zeros(3), 0)
 
@@ -261,7 +261,7 @@ def test_what_reads_nothing_is_not_convicted():
 def test_a_counter_of_known_loss_comes_near_it():
     """Its first reward is released once, with a loss of 1."""
     counter = found(LogarithmicCounter(EPSILON))
-    assert counter.verdict == "acquitted" and counter.kind == "program"
+    assert counter.verdict == "no violation found" and counter.kind == "program"
     assert 0.8 < counter.epsilon_lower <= EPSILON
 
 
@@ -285,7 +285,7 @@ def test_broken_stopping_rules_lose_more_than_they_declare(changes):
 def test_an_exact_audit_depends_on_the_pair():
     """On streams that nearly halt at once the rule shows little; on the worst pair nearly all."""
     sound = audit_exactly(RULE)
-    assert sound.verdict == "acquitted" and sound.epsilon_lower > 0.99 * EPSILON
+    assert sound.verdict == "no violation found" and sound.epsilon_lower > 0.99 * EPSILON
     stream = np.ones_like(crossing_streams(RULE, 5)[0])[None, :]
     same_sign = dpb.TablePair(stream, 0, 0, 0.5)
     assert audit_stopping(RULE, same_sign).epsilon_lower < 0.5

@@ -435,7 +435,7 @@ def pairs(epsilon):
 @pytest.mark.statistical
 def test_structured_pairs_do_not_convict(name):
     rule = dpb.DPBernsteinStop(1.0, 0.9, 0.4)
-    assert audit(rule, pairs(1.0)[name], 4000, failure=FALSE_ALARM).verdict != "convicted"
+    assert audit(rule, pairs(1.0)[name], 4000, failure=FALSE_ALARM).verdict != "violation found"
 
 
 @pytest.mark.parametrize(("of", "times"), [("mean", 8.0), ("square", 64.0)])
@@ -443,7 +443,7 @@ def test_structured_pairs_do_not_convict(name):
 def test_too_little_noise_is_convicted(of, times):
     broken = Quiet(1.0, 0.9, 0.4, of=f"{of}_scale", times=times)
     found = audit(broken, pairs(1.0)[of], 20_000, failure=FALSE_ALARM)
-    assert found.verdict == "convicted"
+    assert found.verdict == "violation found"
 
 
 # ---------------------------------------------------------------- own streams, and odd arguments

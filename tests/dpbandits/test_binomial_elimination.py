@@ -416,5 +416,5 @@ def test_the_audit_sees_what_a_reward_changes():
     table[0, :4] = 1.0
     pair = dpb.TablePair(table, arm=1, pull=0, value=1.0)
     found = dpb.audit(dpb.BinomialDPSE(1.0, 0.5), pair, 6000, failure=FALSE_ALARM)
-    assert found.verdict == "acquitted" and found.epsilon_lower > 0.2
-    assert dpb.audit(Quieter(1.0, 0.5), pair, 6000).verdict == "convicted", "control"
+    assert found.verdict == "no violation found" and found.epsilon_lower > 0.2
+    assert dpb.audit(Quieter(1.0, 0.5), pair, 6000).verdict == "violation found", "control"

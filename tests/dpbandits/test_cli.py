@@ -369,7 +369,7 @@ def test_own_numbers_from_a_file_and_from_stdin(capsys, folder, monkeypatch):
 
 def test_what_can_be_integrated_is_and_what_cannot_is_run(capsys):
     text = printed(capsys, "audit DPSE --set epsilon=0.5")
-    assert text.startswith("DP-SE: acquitted\ndeclared: ε = 0.5, central, event level\n")
+    assert text.startswith("DP-SE: no violation found\ndeclared: ε = 0.5, central, event level\n")
     assert "exact: ε is at least 0.49" in text
     assert printed(capsys, "audit DPSE --epsilon 0.5") == text
     words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6"
@@ -391,7 +391,7 @@ def test_epsilon_may_be_what_is_tested(capsys):
 def test_own_algorithms(name, status, capsys):
     words = f"audit mine.py:{name} --epsilon 1 --pulls 2 --runs 4000"
     text = printed(capsys, words, status)
-    assert text.startswith(f"{name}: {'convicted' if status else 'acquitted'}")
+    assert text.startswith(f"{name}: {'violation found' if status else 'no violation found'}")
 
 
 def test_an_own_table(folder, capsys):

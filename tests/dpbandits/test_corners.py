@@ -498,5 +498,7 @@ def test_a_leak_that_is_rare_enough_is_acquitted(promise):
         return program
 
     verdicts = [audit(leaking(p), pair, 4000, failure=2e-7, guarantee=declared) for p in (1e-12, 1)]
-    assert verdicts[0].verdict == "acquitted"
-    assert verdicts[1].verdict == ("convicted" if promise < 5 else "acquitted"), "control"
+    assert verdicts[0].verdict == "no violation found"
+    assert verdicts[1].verdict == ("violation found" if promise < 5 else "no violation found"), (
+        "control"
+    )

@@ -1,13 +1,14 @@
 """The auditor: a search for neighbouring tables and an event, and a test of the event on new tapes.
 
 What is run is the program itself, or the compiled loop that is entered for exactly its class; the
-whole output is audited: arms pulled, halting time, released values, recommendation. `audit` looks
-for a pair of tables, unless it is given one, for a move of the noise that lines the two sides up
-(`dpbandits.auditing.tape`), and for an event; then it tests the event on new tapes, and bounds ε
-from below (`dpbandits.auditing.betting`).
+whole output is audited: arms pulled, halting time, released values and their number,
+recommendation. `audit` looks for a pair of tables, unless it is given one, for a move of the noise
+that lines the two sides up (`dpbandits.auditing.tape`), and for an event; then it tests the event
+on new tapes, and bounds ε from below (`dpbandits.auditing.betting`).
 
 An audit can convict. It cannot prove privacy: a low bound may be due to bad tables, a bad event, or
-too few runs. `dpbandits.auditing.overstating` says which violation the same audit would have found.
+too few runs. So it says which rewards it changed, and which violation its runs would have found;
+`dpbandits.auditing.overstating` plants violations and looks which are found.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_fraction, check_integer, check_jobs, check_kind
-from dpbandits.auditing.betting import betting_bound
-from dpbandits.auditing.counting import count
+from dpbandits._validation import check_fraction, check_integer, check_kind, check_seed
+from dpbandits.auditing.adapters import Auditable, tables_of
+from dpbandits.auditing.betting import betting_bound, least_convicted
 from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.hunting import Hunt, hunt
+from dpbandits.auditing.pair_search import Hunt, hunt
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.programs import LIKELY, Program
-from dpbandits.auditing.runs import entropy_of
-from dpbandits.auditing.subjects import Auditable, tables_of
+from dpbandits.auditing.tape_runner import LIKELY, Program
 from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.streams import FixedRewards
@@ -44,7 +44,6 @@ def audit(
     n_runs: int = 100_000,
     seed: int | Sequence[int] = 0,
     failure: float = 1e-6,
-    n_jobs: int = 1,
     guarantee: PrivacyGuarantee | None = None,
     *,
     n_arms: int | None = None,
@@ -73,17 +72,16 @@ def audit(
         What is audited: an algorithm, a stopping rule or a counter of this package, a custom one
         of these kinds (see `subject_of`), or a custom function (see `FunctionSubject`).
     pair : TablePair, optional
-        The tables; then an event is chosen on half of the runs and counted in the others. By
-        default tables are looked for, with about 60 % of the runs.
+        The tables; then only a move of the noise and an event are looked for. By default tables
+        are, with about 60 % of the runs: rewards of every arm change, at the beginning and the end
+        of whatever a run asks for, to the ends and the middle of their range.
     n_runs : int
-        Runs on each table in all, at least 16; with 200 000 or more, tables of 3 and 6 arms and
-        more places of the reward are tried.
+        Runs on each table in all, at least 16; a search takes some 15 000, also if these are
+        fewer. With 200 000 or more, tables of 6 arms and more places of the reward are tried.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
         Probability in (0, 1) with which the bound on ε may be too high.
-    n_jobs : int
-        Number of workers that share the runs on a given pair; −1 for all processors.
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
     n_arms, n_pulls : int, optional
@@ -92,7 +90,7 @@ def audit(
     Returns
     -------
     Audit
-        The verdict, the bound on ε, and the event that it is about.
+        The verdict, the bound on ε, the event that it is about, and what was tried.
 
     Raises
     ------
@@ -111,22 +109,21 @@ def audit(
     >>> promise = dpb.PrivacyGuarantee("central", 1.0)
     >>> found = dpb.audit(mean, pair, n_runs=4000, guarantee=promise)
     >>> found.verdict, found.epsilon_lower > 1.2
-    ('convicted', True)
+    ('violation found', True)
 
     Algorithms of the package, for which tables are looked for:
 
     >>> dpb.audit(dpb.DPUCB(epsilon=1.0), n_runs=4000).verdict
-    'acquitted'
+    'no violation found'
     >>> from dpbandits.mechanisms import LogarithmicCounter
     >>> found = dpb.audit(LogarithmicCounter(2.0), n_runs=4000, guarantee=promise)
     >>> found.verdict, found.kind
-    ('convicted', 'program')
+    ('violation found', 'program')
     """
     check_guarantee(guarantee)
-    n_jobs = check_jobs("n_jobs", n_jobs)
     if pair is not None:
         check_kind("pair", pair, TablePair, "TablePair([[0, 1]], arm=0, pull=0, value=1)")
-        return count(subject, pair, n_runs, seed, failure, n_jobs, guarantee)
+        return audit_by_search(subject, n_runs, seed, failure, guarantee, begin=pair, fixed=True)
     known = tables_of(subject)
     if known is None or known.promise is not None:  # heavy tails
         integrated = audit_exactly(subject, guarantee=guarantee)
@@ -136,7 +133,9 @@ def audit(
         None if size is None else check_integer(name, size, 1)
         for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
     )
-    return audit_by_search(subject, n_runs, seed, failure, guarantee, n_arms, n_pulls)
+    return audit_by_search(
+        subject, n_runs, seed, failure, guarantee, n_arms=n_arms, n_pulls=n_pulls
+    )
 
 
 def audit_by_search(
@@ -145,9 +144,11 @@ def audit_by_search(
     seed: int | Sequence[int],
     failure: float,
     guarantee: PrivacyGuarantee | None = None,
+    *,
     n_arms: int | None = None,
     n_pulls: int | None = None,
     begin: TablePair | None = None,
+    fixed: bool = False,
 ) -> Audit:
     """Audit by runs, on tables that are looked for.
 
@@ -168,6 +169,8 @@ def audit_by_search(
         Shape of the tables; by default as the subject needs.
     begin : TablePair, optional
         Where the search starts: a pair that other runs, with another seed, have found.
+    fixed : bool
+        Whether no other pair is tried.
 
     Returns
     -------
@@ -188,44 +191,51 @@ def audit_by_search(
     >>> again.pair.table.shape == first.pair.table.shape
     True
     """
-    rng = np.random.default_rng(entropy_of(seed))
+    rng = np.random.default_rng(check_seed("seed", seed))
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
     check_memory(n_runs, 100.0 * n_runs)
     failure = check_fraction("failure", failure)
-    program = Program(subject, rng)
-    tables = tables_of(subject) or _ANY
-    declared = guarantee or program.declared(n_pulls or tables.least)
-    plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin)
-    best = hunt(program, plan, rng)
-    promised = guarantee or program.declared(best.pair.table.shape[1])
-    searched = program.runs // 2
-    if best.event is None:
+    with tqdm(desc="searching", unit="run", disable=None, leave=False) as progress:
+        program = Program(subject, rng, progress)
+        tables = tables_of(subject) or _ANY
+        length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
+        declared = guarantee or program.declared(length)
+        plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)
+        best = hunt(program, plan, rng)
+        promised = guarantee or program.declared(best.pair.table.shape[1])
+        given: dict[str, Any] = {
+            "least": tables.least,
+            "kind": program.kind,
+            "searched": program.runs // 2,
+            "failure": failure,
+            "coverage": program.coverage,
+        }
+        if best.event is None:
+            program.check_state()
+            label = program.label
+            return Audit(label, promised, best.pair, 0.0, "none", constant=True, **given)
+        program.load(best.pair)
+        progress.set_description("testing")
+        left = n_runs - int(given["searched"])
+        seen = program.sample(
+            max(left, n_runs // (2 if fixed else 4), FEWEST_RUNS), best.move, LIKELY
+        )
+        event = best.event
+        likely = seen.weights * event.contains(seen.likely)
+        rare = event.contains(seen.rare).astype(np.float64)
         program.check_state()
+        bound = betting_bound(likely, rare, failure, promised.delta)
+        constant = all(bool((rows == seen.likely[0]).all()) for rows in (seen.likely, seen.rare))
         return Audit(
-            program.label, promised, best.pair, 0.0, None, "none", constant=True,
-            least=tables.least, kind=program.kind, searched=searched, failure=failure,
-        )  # fmt: skip
-    program.load(best.pair)
-    seen = program.sample(max(n_runs - searched, n_runs // 4, FEWEST_RUNS), best.move, LIKELY)
-    event = best.event
-    likely = seen.weights * event.contains(seen.likely)
-    rare = event.contains(seen.rare).astype(np.float64)
-    program.check_state()
-    bound = betting_bound(likely, rare, failure, promised.delta)
-    constant = all(bool((rows == seen.likely[0]).all()) for rows in (seen.likely, seen.rare))
-    return Audit(
-        program.label,
-        promised,
-        best.pair,
-        bound,
-        None,
-        str(event),
-        constant,
-        least=tables.least,
-        kind=program.kind,
-        masses=(float(likely.mean()), float(rare.mean())),
-        loss=max(event.loss(seen), bound),
-        runs=len(likely),
-        searched=searched,
-        failure=failure,
-    )
+            program.label,
+            promised,
+            best.pair,
+            bound,
+            str(event),
+            constant,
+            masses=(float(likely.mean()), float(rare.mean())),
+            loss=max(event.loss(seen), bound),
+            runs=len(likely),
+            convictable=least_convicted(likely, rare, failure, promised.epsilon, promised.delta),
+            **given,
+        )

@@ -28,7 +28,7 @@ from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer, check_range, check_values
 from dpbandits.auditing.verdicts import MOST_RUNS
 
-__all__ = ["BETS", "betting_bound", "ceiling", "expected_bound"]
+__all__ = ["BETS", "betting_bound", "ceiling", "expected_bound", "least_convicted"]
 
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 0.98])
 """Bets h, in units of 1/(1 + δ), of which the mean is taken."""
@@ -99,6 +99,65 @@ def betting_bound(
         middle = (low + high) / 2
         low, high = (middle, high) if evidence(middle) >= 0.0 else (low, middle)
     return low
+
+
+def least_convicted(
+    likely: ArrayLike, rare: ArrayLike, failure: float, epsilon: float, delta: float = 0.0
+) -> float:
+    """Return the least loss of an event that these runs would have convicted.
+
+    The event stays as likely as it was on one side; on the other its runs count less, by the
+    greatest factor with which the bet of `betting_bound` still wins against ε.
+
+    Parameters
+    ----------
+    likely : array_like of float
+        Numbers X of at least 0 whose mean is P: the event's weight in each run on the table where
+        it is likely.
+    rare : array_like of float
+        Numbers Y, 0 or 1, whose mean is Q: the event in each run on the other table.
+    failure : float
+        Probability φ in (0, 1) with which the bet may win although what is declared is true.
+    epsilon, delta : float
+        What is declared.
+
+    Returns
+    -------
+    float
+        The loss log((P − δ)/Q) at that factor; infinite if the bet wins at no loss, or the event
+        was never seen where it is rare, so that its loss there is not known.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> hits, misses = np.repeat([1.0, 0.0], [700, 300]), np.repeat([1.0, 0.0], [500, 500])
+    >>> round(least_convicted(hits, misses, 1e-6, epsilon=1.0), 2)
+    1.48
+    """
+    failure = check_fraction("failure", failure)
+    delta = check_range("delta", delta, 0.0, 1.0)
+    x = check_values("likely", likely, 0.0, math.inf)
+    y = check_values("rare", rare, 0.0, 1.0)
+    bets = BETS[:, None] / (1.0 + delta)
+    gain = math.exp(-epsilon) * x - delta
+    enough = math.log(BETS.size) - math.log(failure)
+
+    def wins(factor: float) -> bool:
+        growth = np.log1p(bets * (gain - factor * y)).sum(axis=1)
+        return float(np.logaddexp.reduce(growth)) >= enough
+
+    excess = float(x.mean()) - delta
+    if excess <= 0.0 or not y.any() or not wins(0.0):
+        return math.inf
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if wins(middle) else (low, middle)
+    return math.log(excess / (high * float(y.mean())))
 
 
 def expected_bound(p: float, q: float, n_runs: int, failure: float, delta: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""Where to look first: shapes of tables, constant arms, and early rewards that change.
+"""Where to look: shapes of tables, constant arms, and rewards that change.
 
 Tables are as short as a program's outputs allow: of the length at which they begin to depend on
 rewards, or that the program declares, and two and four times that; and as long as it can read, if
@@ -6,6 +6,9 @@ that is short. Arms are constant. On short
 tables all four combinations of the ends of the range are tried; on long ones the other arms, or the
 other rewards of a stream, have a level at which few, half or most of the runs decide otherwise:
 the crossings, and the ties.
+
+`pairs_at` changes early rewards of arm 0. `pairs_everywhere` changes rewards of every arm, at the
+beginning and the end of each request that a run makes, to both ends of the range and to its middle.
 """
 
 from __future__ import annotations
@@ -15,12 +18,22 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dpbandits._arrays import Floats
+from dpbandits.auditing.coverage import places_of
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.programs import LIKELY, RARE, Program
 from dpbandits.auditing.tape import STILL, Keys
+from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.rewards.tables import Tables
 
-__all__ = ["LONG", "changed", "constant", "pairs_at", "shapes_of", "steps_at", "tables_for"]
+__all__ = [
+    "LONG",
+    "changed",
+    "constant",
+    "pairs_at",
+    "pairs_everywhere",
+    "shapes_of",
+    "steps_at",
+    "tables_for",
+]
 
 LONG = 256
 """Length from which tables are long: there the first reward alone changes."""
@@ -30,6 +43,9 @@ _TRIED = 4  # tapes on which a shape is tried
 _HALVINGS = 18
 _SHARES = (0.1, 0.5, 0.9)  # of the tapes that decide otherwise
 _BESIDE = 2.0**-17
+_PLACES = 8  # of an arm on short tables, at which rewards are changed
+_LONG_PLACES = 4
+_MIDDLES = 3  # of them, at which rewards are changed to the middle of the range
 
 Pairs = Callable[[int], TablePair]
 """A pair of tables for each number."""
@@ -256,3 +272,63 @@ def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[Ta
         for table in table_list
         for value in (tables.low, tables.high)
     ]
+
+
+def pairs_everywhere(
+    program: Program, n_arms: int, length: int, tables: Tables
+) -> dict[tuple[int, int], list[TablePair]]:
+    """Return pairs in which rewards of every arm change, wherever a request begins or ends.
+
+    Parameters
+    ----------
+    program : Program
+        What is run.
+    n_arms, length : int
+        Shape of the tables.
+    tables : Tables
+        Range of the rewards.
+
+    Returns
+    -------
+    dict of (int, int) to list of TablePair
+        Arm and place of the reward → its pairs, each in one order of its two tables.
+    """
+    low, high = tables.low, tables.high
+    middle, short = (low + high) / 2, length < LONG
+    graded = _takes(program, constant(n_arms, length, middle, middle))
+    if short:
+        levels = [(a, b) for a in (low, high) for b in (low, high)]
+        levels += [(middle, middle)] if graded else []
+        bases = [constant(n_arms, length, own, others) for own, others in levels]
+    else:
+        bases = tables_for(program, n_arms, length, tables)
+    runs = program.requests(bases)
+    found: dict[tuple[int, int], list[TablePair]] = {}
+    places = places_of(runs, n_arms, _PLACES if short else _LONG_PLACES)
+    for arm in range(n_arms):
+        order = [arm, *(a for a in range(n_arms) if a != arm)]  # arm 0 of a base comes first
+        mine = [base[np.argsort(order)] for base in bases]
+        for number, pull in enumerate(places[arm]):
+            values = [(low, high)]
+            if graded and number < _MIDDLES:
+                values += [(low, middle), (middle, high)]
+            found[arm, pull] = [
+                _edited(base, arm, pull, before, after) for before, after in values for base in mine
+            ]
+    return found
+
+
+def _takes(program: Program, table: Floats) -> bool:
+    """Return whether a program can be run on a table, and does not refuse its rewards."""
+    try:
+        program.requests([table])
+    except ValueError:
+        return False
+    return True
+
+
+def _edited(table: Floats, arm: int, pull: int, before: float, after: float) -> TablePair:
+    """Return a table with one reward set, and its neighbour."""
+    edited = table.copy()
+    edited[arm, pull] = before
+    return TablePair(edited, arm, pull, after)

@@ -1,36 +1,23 @@
-"""How each algorithm, stopping rule and counter of the package is audited: one line each."""
+"""One configuration of each algorithm, stopping rule and counter of the package, to be audited."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
 from dataclasses import MISSING, fields
-from functools import partial
 from typing import Any
 
 from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
-from dpbandits.auditing.grid import AuditCase
-from dpbandits.auditing.searching import usual_shape
-from dpbandits.auditing.subjects import tables_of
-from dpbandits.auditing.truths import (
-    EliminationEpoch,
-    HaltingTime,
-    KnownLoss,
-    RandomisedResponse,
-    Releases,
-    TreeSums,
-)
-from dpbandits.auditing.verdicts import FEWEST_RUNS
+from dpbandits.auditing.adapters import tables_of
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
 from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, DPHoeffdingStop, EBGStop
 
-__all__ = ["NOT_AUDITED", "audit_cases", "free_cases", "group_of", "known_truths"]
+__all__ = ["NOT_AUDITED", "audited", "group_of", "unpromised"]
 
 N_PULLS = 16
 N_COUNTED = 8
-N_DOUBLING = 128
 N_LOOK = 32
 ALPHA, BETA, WRONG = 0.5, 0.05, 0.1
 DELTA = math.exp(-10)
@@ -39,29 +26,21 @@ NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
 """Name → why it has no audit."""
 
 
-def audit_cases(
-    epsilon: float, n_runs: int, slow_runs: int, tried: int = 8
-) -> dict[str, AuditCase]:
-    """Return how each class that promises privacy is audited.
+def audited(epsilon: float) -> dict[str, Any]:
+    """Return one configuration of each class that promises privacy, at a budget.
 
-    Classes of the registries without a line here, such as an algorithm that joins them, are run
-    with their defaults, on tables of the length that they declare.
+    Classes of the registries without a line here, such as an algorithm that joins them, have their
+    defaults.
 
     Parameters
     ----------
     epsilon : float
         Budget that each declares at most.
-    n_runs : int
-        Runs of each on each of two tables.
-    slow_runs : int
-        Runs of what has no compiled loop.
-    tried : int
-        Pairs of tables that a search begins with.
 
     Returns
     -------
-    dict of str to AuditCase
-        Name of the class → its case, in the order of the book.
+    dict of str to object
+        Name of the class → its configuration, in the order of the book.
 
     Raises
     ------
@@ -70,51 +49,43 @@ def audit_cases(
 
     Examples
     --------
-    >>> audit_cases(1.0, n_runs=1000, slow_runs=100)["DPSE"].method
-    'exact'
+    >>> audited(1.0)["DPSE"].epsilon
+    1.0
     """
-    cases = _private(epsilon, n_runs, slow_runs, tried)
-    return cases | _joined(True, epsilon, slow_runs, tried)
+    return _private(epsilon) | _joined(True, epsilon)
 
 
-def _private(epsilon: float, n_runs: int, slow_runs: int, tried: int) -> dict[str, AuditCase]:
-    """Return the cases of `audit_cases` that have a line here."""
-    run = partial(AuditCase, method="runs", n_pulls=N_PULLS, n_runs=n_runs, tried=tried)
-    count = partial(run, n_pulls=N_COUNTED)
-    exact = partial(AuditCase, method="exact")
+def _private(epsilon: float) -> dict[str, Any]:
+    """Return the configurations of `audited` that have a line here."""
     listed = [
-        count(BinaryTree(epsilon, N_COUNTED)),
-        *(count(kind(epsilon)) for kind in (LogarithmicCounter, HybridCounter)),
-        count(AdaptiveTree(epsilon, N_COUNTED)),
-        *(exact(kind(epsilon, ALPHA, BETA)) for kind in (DPNAS, DPExponentialNAS, DPHoeffdingStop)),
-        *(run(kind(epsilon)) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
-        run(alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval")),
-        *(exact(kind(epsilon)) for kind in (alg.DPSE, alg.TunedDPSE)),
-        exact(alg.GuessAndDouble(alg.DPSE(epsilon))),
-        run(alg.BennettDPSE(epsilon), n_pulls=N_DOUBLING, n_runs=slow_runs),
-        *(exact(kind(epsilon)) for kind in (alg.DPRUCB, alg.DPRSE, alg.LDPRSE)),
-        exact(DPSEIdentifier(epsilon, WRONG)),
-        run(DPTT(epsilon, WRONG, first=1)),
-        *(run(kind(epsilon, WRONG)) for kind in (AdaPTT, AdaPTTStar)),
-        run(DPLRE(epsilon, WRONG), n_runs=slow_runs),
-        exact(alg.ExploreThenCommit(epsilon, N_LOOK)),
-        *(run(kind(epsilon)) for kind in (alg.AnytimeLazyUCB, alg.AdaPUCB, alg.AdaPKLUCB)),
-        *(run(kind(epsilon)) for kind in (alg.LazyDPTS, alg.DPKLUCB, alg.DPIMED)),
+        BinaryTree(epsilon, N_COUNTED),
+        *(kind(epsilon) for kind in (LogarithmicCounter, HybridCounter)),
+        AdaptiveTree(epsilon, N_COUNTED),
+        *(kind(epsilon, ALPHA, BETA) for kind in (DPNAS, DPExponentialNAS, DPHoeffdingStop)),
+        *(kind(epsilon) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
+        alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval"),
+        *(kind(epsilon) for kind in (alg.DPSE, alg.TunedDPSE)),
+        alg.GuessAndDouble(alg.DPSE(epsilon)),
+        alg.BennettDPSE(epsilon),
+        *(kind(epsilon) for kind in (alg.DPRUCB, alg.DPRSE, alg.LDPRSE)),
+        DPSEIdentifier(epsilon, WRONG),
+        DPTT(epsilon, WRONG, first=1),
+        *(kind(epsilon, WRONG) for kind in (AdaPTT, AdaPTTStar)),
+        DPLRE(epsilon, WRONG),
+        alg.ExploreThenCommit(epsilon, N_LOOK),
+        *(kind(epsilon) for kind in (alg.AnytimeLazyUCB, alg.AdaPUCB, alg.AdaPKLUCB)),
+        *(kind(epsilon) for kind in (alg.LazyDPTS, alg.DPKLUCB, alg.DPIMED)),
     ]
-    return {type(case.target).__name__: case for case in listed}
+    return {type(target).__name__: target for target in listed}
 
 
-def _joined(private: bool, epsilon: float, n_runs: int, tried: int) -> dict[str, AuditCase]:
-    """Return how classes of the registries are audited that have no line here.
-
-    They are run with their defaults, on tables as long as they say they need.
-    """
+def _joined(private: bool, epsilon: float) -> dict[str, Any]:
+    """Return configurations of classes of the registries that have no line here."""
     registered: dict[str, Any] = {**registry, **stopping_rules, **identifiers}
-    one = FEWEST_RUNS
-    listed = {*_private(1.0, one, one, 1), *_free(one, 1), *NOT_AUDITED}
+    listed = {*_private(1.0), *_unpromised(), *NOT_AUDITED}
     joined = (_default(kind, epsilon) for name, kind in registered.items() if name not in listed)
     return {
-        type(target).__name__: AuditCase(target, "runs", usual_shape(target)[1], n_runs, tried)
+        type(target).__name__: target
         for target in joined
         if target.guarantee.is_private == private and tables_of(target) is not None
     }
@@ -134,74 +105,34 @@ def _default(kind: Any, epsilon: float) -> Any:
     return kind(**{name: values[name] for name in needed})
 
 
-def free_cases(n_runs: int, tried: int = 8) -> dict[str, AuditCase]:
-    """Return how each class that promises nothing is audited.
-
-    Classes of the registries without a line here are run with their defaults, on tables of the
-    length that they declare.
-
-    Parameters
-    ----------
-    n_runs : int
-        Runs on each table of what has randomness of its own.
-    tried : int
-        Pairs of tables that a search begins with.
+def unpromised() -> dict[str, Any]:
+    """Return one configuration of each class that promises nothing.
 
     Returns
     -------
-    dict of str to AuditCase
-        Name of the class → its case.
+    dict of str to object
+        Name of the class → its configuration; with defaults where it has no line here.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or a class that joined has a parameter without a default.
+        If a class that joined a registry has a parameter without a default.
 
     Examples
     --------
-    >>> free_cases(1000)["UCB"].method
-    'certain'
+    >>> unpromised()["UCB"].guarantee.is_private
+    False
     """
-    return _free(n_runs, tried) | _joined(False, 1.0, n_runs, tried)
+    return _unpromised() | _joined(False, 1.0)
 
 
-def _free(n_runs: int, tried: int) -> dict[str, AuditCase]:
-    """Return the cases of `free_cases` that have a line here."""
-    certain = partial(AuditCase, method="certain")
+def _unpromised() -> dict[str, Any]:
+    """Return the configurations of `unpromised` that have a line here."""
     listed = [
-        certain(NAS(ALPHA, BETA), n_pulls=1024),
-        certain(EBGStop(ALPHA, BETA), n_pulls=1024),
-        certain(alg.UCB(), n_pulls=N_PULLS),
-        certain(alg.SuccessiveElimination(), n_pulls=4096),
-        AuditCase(TopTwo(WRONG), "runs", N_PULLS, n_runs, tried),
+        *(NAS(ALPHA, BETA), EBGStop(ALPHA, BETA)),
+        *(alg.UCB(), alg.SuccessiveElimination(), TopTwo(WRONG)),
     ]
-    return {type(case.target).__name__: case for case in listed}
-
-
-def known_truths() -> dict[tuple[str, str], tuple[KnownLoss, float]]:
-    """Return mechanisms of known loss, which measure the auditor.
-
-    Returns
-    -------
-    dict of (str, str) to (KnownLoss, float)
-        Letter of its kind and name → mechanism and δ.
-
-    Examples
-    --------
-    >>> mechanism, delta = known_truths()["b", "4 releases"]
-    >>> mechanism.truth(delta)
-    1.0
-    """
-    return {
-        ("a", "Laplace"): (Releases(1.0), 0.0),
-        ("a", "randomised response"): (RandomisedResponse(1.0), 0.0),
-        ("b", "4 releases"): (Releases(1.0, 4), 0.0),
-        ("b", "4 releases, δ = 0.01"): (Releases(2.0, 4), 0.01),
-        ("b", "tree, 8 sums"): (TreeSums(1.0, 8), 0.0),
-        ("c", "often"): (EliminationEpoch(1.0, 2.0), 0.0),
-        ("c", "rarely"): (EliminationEpoch(1.0, 6.0), 0.0),
-        ("d", "halting time"): (HaltingTime(4.0), 0.0),
-    }
+    return {type(target).__name__: target for target in listed}
 
 
 def group_of(name: str) -> str:

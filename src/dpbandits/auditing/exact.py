@@ -28,6 +28,7 @@ from dpbandits.algorithms import (
     GuessAndDouble,
     TunedDPSE,
 )
+from dpbandits.auditing.adapters import check_one_arm
 from dpbandits.auditing.elimination_laws import (
     Elimination,
     elimination_law,
@@ -36,7 +37,6 @@ from dpbandits.auditing.elimination_laws import (
     two_arm_epochs,
 )
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.subjects import check_one_arm
 from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.heavy_instances import HeavyTailInstance, heavy_two_point
@@ -63,7 +63,7 @@ def _found(
     target: Any, pair: TablePair, loss: float, event: str, guarantee: PrivacyGuarantee | None
 ) -> Audit:
     promised = guarantee or target.guarantee
-    return Audit(target.label, promised, pair, loss, None, event, kind="formula")
+    return Audit(target.label, promised, pair, loss, event, kind="formula")
 
 
 def _law_of(*kinds: type) -> Callable[[Function], Function]:
@@ -129,7 +129,7 @@ def audit_elimination(
     --------
     >>> found = audit_elimination(DPSE(epsilon=0.5))
     >>> found.verdict, 0.49 < found.epsilon_lower <= 0.5
-    ('acquitted', True)
+    ('no violation found', True)
     """
     horizon = check_integer("horizon", horizon, 2)
     n_epochs = check_integer("n_epochs", n_epochs, 1)
@@ -181,7 +181,7 @@ def audit_stopping(
     --------
     >>> pair = TablePair([[-1.0, 1.0, 1.0, 1.0]], arm=0, pull=0, value=1.0)
     >>> audit_stopping(DPNAS(1.0, 0.5, 0.05), pair).verdict
-    'acquitted'
+    'no violation found'
     """
     _check_program(rule, DPNAS, DPExponentialNAS)
     check_kind("pair", pair, TablePair, "TablePair([[1, -1]], arm=0, pull=0, value=1)")
@@ -310,7 +310,7 @@ def audit_first_choice(
     --------
     >>> instance = heavy_two_point(0.5, order=0.9)
     >>> audit_first_choice(DPRUCB(epsilon=2.0), instance).verdict
-    'acquitted'
+    'no violation found'
     """
     _check_program(algorithm, DPRUCB)
     tree = algorithm.plan(instance, 3).tree

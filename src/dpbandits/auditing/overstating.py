@@ -13,11 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpbandits._validation import check_positive
+from dpbandits._validation import check_positive, check_seed
 from dpbandits.auditing.auditor import audit, audit_by_search
-from dpbandits.auditing.grid import FAILURE
-from dpbandits.auditing.runs import entropy_of
-from dpbandits.auditing.verdicts import Audit
+from dpbandits.auditing.verdicts import FAILURE, Audit
 from dpbandits.guarantees import PrivacyGuarantee
 
 __all__ = ["FACTORS", "Power", "overstated", "power"]
@@ -42,7 +40,7 @@ class Power:
     >>> import dpbandits as dpb
     >>> found = power(dpb.mechanisms.LogarithmicCounter(1.0), (1.0, 3.0), n_runs=4000)
     >>> found.least, found.audits[1.0].verdict, 0.8 < found.tightness <= 1.1
-    (3.0, 'acquitted', True)
+    (3.0, 'no violation found', True)
     """
 
     declared: PrivacyGuarantee
@@ -183,7 +181,7 @@ def power(
     if every or not found[least].convicted or found[least].kind == "formula":
         return Power(declared, found)
     for number, c in enumerate(sorted(found, reverse=True)[1:]):
-        fresh, begin = [*entropy_of(seed), 1, number], found[least].pair
+        fresh, begin = [*check_seed("seed", seed), 1, number], found[least].pair
         again = audit_by_search(runs_as[c], n_runs, fresh, failure, declared, begin=begin)
         if not again.convicted:
             break

@@ -1,20 +1,33 @@
-"""What an audit returns: its verdict, its bound, and what the bound is about."""
+"""What an audit returns: its verdict, its bound, what the bound is about, and what was tried."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from dpbandits.auditing.events import Tally
+from dpbandits.auditing.coverage import Coverage
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.guarantees import PrivacyGuarantee
 
-__all__ = ["FEWEST_RUNS", "MOST_RUNS", "Audit"]
+__all__ = [
+    "FAILURE",
+    "FEWEST_RUNS",
+    "FOUND",
+    "MOST_RUNS",
+    "NOTHING_DECLARED",
+    "NOTHING_TESTED",
+    "NOT_FOUND",
+    "Audit",
+]
 
+FOUND, NOT_FOUND = "violation found", "no violation found"
+NOTHING_DECLARED, NOTHING_TESTED = "nothing declared", "nothing tested"
 _SLACK = 1e-9  # relative error allowed to integrated probabilities
+FAILURE = 1e-9
+"""Probability with which a bound of the book's own audits may be too high."""
 FEWEST_RUNS = 16
-MOST_RUNS = 10**15
 """Least number of runs on each table with which an audit works."""
+MOST_RUNS = 10**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +43,7 @@ class Audit:
     pair : TablePair
         The neighbouring tables.
     epsilon_lower : float
-        No ε below this goes with the declared δ.
-    tally : Tally or None
-        Counts of the event in the runs that tested it, where they were counted.
+        No ε below this goes with the declared δ, except with probability `failure`.
     event : str
         The event, in words.
     constant : bool
@@ -46,25 +57,30 @@ class Audit:
         Estimates of the event's probabilities, where it was to be likely and where rare.
     loss : float
         Estimate of the loss of the outputs on these tables, of which nothing is proved; nan if
-        there is none.
+        there is none. It is the greatest of several estimates, and so too high on average.
     runs, searched : int
         Runs on each table that tested the event, and about as many that were spent on the search.
     failure : float
-        Probability with which the bound may be too high.
+        Probability with which the bound may be too high, of this audit alone: whoever makes m
+        audits until one finds something divides it by m.
+    coverage : Coverage or None
+        Which rewards were changed, and which never were; None for a law that was integrated.
+    convictable : float
+        Least loss of the event that these runs would have told from what is declared; infinite if
+        none.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> found = dpb.auditing.audit_exactly(dpb.DPSE(epsilon=2.0))
     >>> found.verdict, found.exact, round(found.epsilon_lower, 3)
-    ('acquitted', True, 2.0)
+    ('no violation found', True, 2.0)
     """
 
     label: str
     guarantee: PrivacyGuarantee
     pair: TablePair
     epsilon_lower: float
-    tally: Tally | None
     event: str
     constant: bool = False
     least: int = 1
@@ -74,6 +90,8 @@ class Audit:
     runs: int = 0
     searched: int = 0
     failure: float = 0.0
+    coverage: Coverage | None = None
+    convictable: float = math.inf
 
     @property
     def exact(self) -> bool:
@@ -82,55 +100,77 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """One of "convicted", "acquitted", "nothing declared"; "nothing tested" if `constant`.
+        """One of "violation found", "no violation found", "nothing declared", "nothing tested".
 
-        Convicted is what declares something false, except with the tally's failure probability.
+        A violation is found where what is declared is below the bound: it is false, except with
+        probability `failure`. That none is found proves nothing: see `overstatement` and
+        `coverage`.
         """
         if not self.guarantee.is_private:
-            return "nothing declared"
+            return NOTHING_DECLARED
         if self.constant:
-            return "nothing tested"
+            return NOTHING_TESTED
         allowed = self.guarantee.epsilon * (1.0 + (_SLACK if self.exact else 0.0))
-        return "convicted" if self.epsilon_lower > allowed else "acquitted"
+        return FOUND if self.epsilon_lower > allowed else NOT_FOUND
 
     @property
     def convicted(self) -> bool:
-        """Whether the verdict says so."""
-        return self.verdict == "convicted"
+        """Whether a violation was found."""
+        return self.verdict == FOUND
+
+    @property
+    def overstatement(self) -> float:
+        """By about which factor the noise would have to be too small for these runs to find it.
+
+        The loss that these runs would have convicted over the event's own, as if it grew in
+        proportion to the budget; infinite if the event shows no loss.
+        """
+        p, q = self.masses or (0.0, 0.0)
+        if not 0.0 < q < p - self.guarantee.delta:
+            return math.inf
+        return self.convictable / math.log((p - self.guarantee.delta) / q)
 
     def __str__(self) -> str:
-        found = self._in_words()
-        return (
-            f"{self.label}: {self.verdict}\ndeclared: {self.guarantee}\n"
-            f"tables: {self.pair}\n{found}"
-        )
+        said = [f"{self.label}: {self.verdict}", f"declared: {self.guarantee}"]
+        said += [f"tables: {self.pair}", self._in_words()]
+        if self.verdict == NOT_FOUND and not self.exact:
+            said.append(self._power_in_words())
+        if self.coverage is not None and self.coverage.changed:
+            said.append(str(self.coverage))
+        return "\n".join(said)
 
     def _in_words(self) -> str:
         """Say what was found, by what."""
-        t = self.tally
         if self.constant:
             n_pulls = self.pair.table.shape[1]
             longer = f" (of {self.least} pulls or more, it says)" if n_pulls < self.least else ""
-            runs = (
-                f"all {2 * t.runs} runs and as many" if t else "on the same tape all runs here and"
-            )
             return (
-                f"{runs} on the neighbour did the same: within {n_pulls} pulls, the length of the "
-                f"tables, no reward decided anything; longer tables{longer}, or shorter phases of "
-                "the algorithm, may test more"
+                "on the same tape all runs here and on the neighbour did the same: within "
+                f"{n_pulls} pulls, the length of the tables, no reward decided anything; longer "
+                f"tables{longer}, or shorter phases of the algorithm, may test more"
             )
         if self.masses is not None:
             likely, rare = self.masses
             return (
                 f"event: {self.event}, of probability {likely:.4g}, and {rare:.4g} on the "
-                f"neighbour, in {self.runs} runs of the {self.kind}\nε is at least "
-                f"{self.epsilon_lower:.4g}; false with probability {self.failure:g} at most"
-            )
-        if t is not None:
-            return (
-                f"event: {self.event}\nseen: {t.hits} of {t.runs} runs, and {t.neighbour_hits} of "
-                f"{t.neighbour_runs} on the neighbour\nε is at least {self.epsilon_lower:.4g}; "
-                f"false with probability {t.failure:g} at most; so many runs could have shown "
-                f"{t.ceiling:.4g}"
+                f"neighbour, in {self.runs} runs of the {self.kind} after a search of "
+                f"{self.searched}\nε is at least {self.epsilon_lower:.4g}; false with probability "
+                f"{self.failure:g} at most, for this audit alone"
             )
         return f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"
+
+    def _power_in_words(self) -> str:
+        """Say what these runs would have found."""
+        if self.convictable == math.inf:
+            return "these runs would have convicted no loss of this event: there are too few"
+        factor = self.overstatement
+        shown = (
+            "which shows none"
+            if factor == math.inf
+            else f"whose own is about {self.convictable / factor:.3g}: noise too small by a factor "
+            f"of about {factor:.3g}"
+        )
+        return (
+            f"these runs would have convicted a loss of {self.convictable:.3g} or more of this "
+            f"event, {shown}; a smaller violation may pass, and one that shows elsewhere"
+        )

@@ -19,6 +19,7 @@ from dpbandits._validation import check_choice, check_fraction, check_integer, c
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing import TablePair, audit_exactly, subject_of
 from dpbandits.auditing import audit as audit_sampled
+from dpbandits.auditing.verdicts import FOUND, NOTHING_TESTED
 from dpbandits.cli import _console as console
 from dpbandits.cli import _trials as trials
 from dpbandits.cli._console import Jobs, Json, Seed, Settings, configure, reads, show
@@ -685,8 +686,9 @@ def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
 
 
 @app.command(
-    help_epilogue="Exit status 1 if what is declared cannot be true, 3 if all runs did the same, "
-    "so that nothing was tested. Examples: dpbandits audit DPUCB --epsilon 1; "
+    help_epilogue="Exit status 1 if a violation was found, 3 if all runs did the same, so that "
+    "nothing was tested; 0 if none was found, which proves nothing. Examples: "
+    "dpbandits audit DPUCB --epsilon 1; "
     "dpbandits audit mine.py:algorithm --epsilon 1 --pulls 8, where mine.py has a function "
     "algorithm(rewards, rng) that calls rewards.pull(arm)"
 )
@@ -711,7 +713,6 @@ def audit(
     change: str | None = None,
     failure: Annotated[float, reads(check_fraction, "Probability that the bound is wrong.")] = 1e-6,
     seed: Seed = 0,
-    jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
     """Look for a violation of the privacy that an algorithm, yours or ours, declares.
@@ -732,7 +733,7 @@ def audit(
     Returns
     -------
     int
-        Exit status: 1 if what is declared cannot be true, 3 if nothing was tested.
+        Exit status: 1 if a violation was found, 3 if nothing was tested, else 0.
 
     Raises
     ------
@@ -753,10 +754,10 @@ def audit(
             subject_of(target)  # which says what cannot be run on tables
         pair = None if table is None else _pair(table, change)
         shape = {"n_arms": arms, "n_pulls": pulls}
-        found = audit_sampled(target, pair, runs, [seed, 0], failure, jobs, promised, **shape)
+        found = audit_sampled(target, pair, runs, [seed, 0], failure, promised, **shape)
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
     show(json, str(found), record)
-    return {"convicted": 1, "nothing tested": 3}.get(found.verdict, 0)
+    return {FOUND: 1, NOTHING_TESTED: 3}.get(found.verdict, 0)
 
 
 def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyGuarantee | None:

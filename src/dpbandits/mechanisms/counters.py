@@ -16,9 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
-from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._arrays import Floats, Rng
 from dpbandits._kernels import interpreted, kernel
 from dpbandits._validation import check_choice, check_noise, check_range, reward_of
 from dpbandits.configuration import (
@@ -164,55 +162,6 @@ class Counter(Guaranteed, Configuration, abc.ABC):
             If `rng` is not a generator.
         """
         return RunningCounter(self, check_noise("rng", rng))
-
-    def sums(self, stream: Floats, n_runs: int, rng: Rng) -> Floats:
-        """Return the private sums of many runs over one stream.
-
-        A compiled loop with the draws of `RunningCounter`: its sums, up to rounding.
-
-        Parameters
-        ----------
-        stream : numpy.ndarray of float, shape (N,)
-            The elements, each within `bounds`.
-        n_runs : int
-            Number of runs.
-        rng : numpy.random.Generator
-            Source of the noise.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (n_runs, N)
-            Private sums of the first 1, …, N elements.
-
-        Raises
-        ------
-        ValueError
-            If an element is out of its range, or the stream is too long.
-        """
-        refuses = self.counter(np.random.default_rng(0))
-        for x in stream.tolist():
-            refuses.add(x)
-        lengths = range(1, stream.size + 1)
-        drawn = [self.drawn(n) for n in lengths]
-        scales = [-1.0 if scale is None else scale for scale, _ in drawn]
-        before = [
-            n & (n - 1) if nodes else n >> 1 for n, (_, nodes) in zip(lengths, drawn, strict=True)
-        ]
-        return _sums_of_runs(rng, np.cumsum(stream), np.array(scales), np.array(before), n_runs)
-
-
-@kernel
-def _sums_of_runs(rng: Rng, sums: Floats, scales: Floats, before: Ints, n_runs: int) -> Floats:
-    """Add noise: that at n is the one at ``before[n - 1]`` and a new variable, unless scale < 0."""
-    released, noise = np.empty((n_runs, sums.size)), np.zeros(sums.size + 1)
-    for r in range(n_runs):
-        for i in range(sums.size):
-            if scales[i] < 0.0:
-                released[r, i] = released[r, i - 1]
-                continue
-            noise[i + 1] = noise[before[i]] + laplace(rng, scales[i])
-            released[r, i] = sums[i] + noise[i + 1]
-    return released
 
 
 class RunningCounter:

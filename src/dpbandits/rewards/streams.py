@@ -693,6 +693,11 @@ class FixedRewards(Source):
         return self._table.shape[1]
 
     @property
+    def requests(self) -> list[tuple[int, int]]:
+        """What was asked for so far, in order: arm and number of rewards; empty without a log."""
+        return list(self._log)
+
+    @property
     def actions(self) -> list[int]:
         """Arms pulled so far, in order; a batch counts pull by pull."""
         return [arm for arm, size in self._log for _ in range(size)]

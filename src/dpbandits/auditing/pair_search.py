@@ -8,32 +8,40 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits.auditing.aligning import align, best_move
 from dpbandits.auditing.candidates import (
     LONG,
     changed,
     constant,
     pairs_at,
+    pairs_everywhere,
     shapes_of,
     steps_at,
     tables_for,
 )
-from dpbandits.auditing.cells import CellEvent, Seen, choose_event
+from dpbandits.auditing.coupling import align, best_move
+from dpbandits.auditing.event_tree import CellEvent, Seen, choose_event
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.programs import LIKELY, RARE, Program
 from dpbandits.auditing.tape import STILL, Move
+from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.tables import Tables
 
 __all__ = ["Candidate", "Hunt", "hunt"]
 
 _DIFFER = 12  # runs that tell whether a reward changes anything
+_DIFFERING = 400  # the same, of a pair that is given
+_FEW, _MANY = 2000, 20_000  # runs from which, on a given pair, a move is sought, and made finer
 _KEPT = 4  # candidates of the last round
 _TURNS = 12  # single rewards that are turned
 _EDGE = 0.02
 _FITS = 0.8  # share of the tapes on which a move fits
 _LEAST_SHARE = 0.02
 _FAR = 2.5  # loss beyond which weights vary too much
+_SCREENED = 16  # one part of so many of the runs screens pairs
+_TAPES = 4, 12  # fewest and most tapes that screen a pair
+_LOOK = 40  # fewest runs from which an event is chosen
+_FINAL = 3  # candidates that are looked at once more
+_LENGTHEN = 4
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class Hunt:
         Shape of the tables, where it is given.
     begin : TablePair or None
         A pair that is known to show much: the search starts from it, and tries no other shape.
+    fixed : bool
+        Whether `begin` is the pair that is meant, and no other one is tried.
 
     Examples
     --------
@@ -69,6 +79,7 @@ class Hunt:
     n_arms: int | None = None
     n_pulls: int | None = None
     begin: TablePair | None = None
+    fixed: bool = False
 
     @property
     def wide(self) -> bool:
@@ -219,15 +230,20 @@ def _moved(program: Program, plan: Hunt, pairs: list[TablePair]) -> Iterator[_Gr
         yield _Group(fit, move, pairs)
 
 
-def _differing(program: Program, pair: TablePair) -> int:
+def _differing(program: Program, pair: TablePair, tapes: int = _DIFFER) -> int:
     """Count tapes on which the outputs on the two tables differ."""
     program.load(pair)
-    (one, _), (other, _) = program.run(program.new_keys(_DIFFER), (LIKELY, STILL), (RARE, STILL))
+    (one, _), (other, _) = program.run(program.new_keys(tapes), (LIKELY, STILL), (RARE, STILL))
     return int((one != other).any(axis=1).sum())
 
 
 def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     """Look for the pair that promises most.
+
+    Two families compete. One has early rewards of arm 0, each with the move that fits best; it
+    finds losses near the promise. The other has rewards of every arm wherever a run's requests
+    begin or end (`pairs_everywhere`), without a move at first; it finds noise that is missing.
+    Runs are spread by sequential halving: after each round the more promising third is kept.
 
     Parameters
     ----------
@@ -236,19 +252,62 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     plan : Hunt
         How much is searched for.
     rng : numpy.random.Generator
-        Source of the turns of single rewards.
+        Source of the turns of single rewards, and of the order of pairs.
 
     Returns
     -------
     Candidate
         The best one; it has no event if no reward changes anything.
     """
+    if plan.begin is not None and plan.fixed:
+        return _on(program, plan, plan.begin)
     groups = list(_groups(program, plan))
     if not groups and plan.begin is None:
         groups = list(_stepped(program, plan))
-    if not groups:
+    found = _kept(program, plan, _fitting(program, plan, groups))
+    for each in found:
+        if each.move.shifts:
+            each.align(program, plan)
+    if plan.begin is None:
+        found += _kept(program, plan, _screened(program, plan, rng))
+    if not found:
         n_pulls = plan.n_pulls or max(plan.tables.least, plan.tables.n_arms)
         return Candidate(plan.begin or _some_pair(plan.arms[0], n_pulls, plan.tables), STILL)
+    for number, share, least in ((len(found), 100, 100), (_FINAL, 60, 300)):
+        found = sorted(found, key=lambda each: -each.promise)[:number]
+        for each in found:
+            each.look(program, max(plan.n_runs // share, least), plan)
+    best = max(found, key=lambda each: each.promise)
+    if not best.move.shifts and plan.begin is None:
+        best = _moving(program, plan, best)
+    best = _turned(program, plan, best, rng)
+    if program.several:  # events of many numbers take more runs to be told apart
+        best.look(program, plan.n_runs // 6, plan, share=_LEAST_SHARE)
+    return best
+
+
+def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
+    """Return the best candidate on a pair: either way round, with a move or without."""
+    found = [Candidate(way, STILL) for way in (pair, pair.turned)]
+    if _differing(program, pair, int(np.clip(plan.n_runs // 8, _DIFFER, _DIFFERING))) == 0:
+        return found[0]
+    if plan.n_runs >= _FEW:
+        fit, move = best_move(program, plan.unit, 8, 1)
+        if fit > _FITS:
+            found += [Candidate(each.pair, move) for each in found]
+            for each in found[2:] if plan.n_runs >= _MANY else ():
+                each.align(program, plan)
+    for each in found:
+        each.look(program, max(plan.n_runs // 8 // len(found), _LOOK), plan)
+    for each in (found := sorted(found, key=lambda each: -each.promise)[:2]):
+        each.look(program, max(plan.n_runs // 8, _LOOK), plan)
+    return max(found, key=lambda each: each.promise)
+
+
+def _fitting(program: Program, plan: Hunt, groups: list[_Group]) -> list[Candidate]:
+    """Return candidates of groups: with their moves, or, where none fits, without."""
+    if not groups:
+        return []
     fitting = [group for group in groups if group.fit > _FITS]
     highest = max((group.move.total for group in fitting), default=0.0)
     size = plan.tables.high - plan.tables.low
@@ -259,19 +318,96 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     found = [Candidate(pair, group.move) for group in able for pair in group.pairs]
     loose = [group for group in groups if group.fit <= _FITS]  # perhaps no move can fit: a flaw
     loose += [group for group in able if group.move.total * size > _FAR]
-    found += [Candidate(pair, STILL) for group in loose for pair in group.pairs]
-    while len(found) > _KEPT:  # a third stays
+    return found + [Candidate(pair, STILL) for group in loose for pair in group.pairs]
+
+
+def _kept(program: Program, plan: Hunt, found: list[Candidate]) -> list[Candidate]:
+    """Return the most promising candidates: each round looks at more runs of a third as many."""
+    while len(found) > _KEPT:
         for each in found:
-            each.look(program, max(plan.n_runs // 32 // len(found), 40), plan)
+            each.look(program, max(plan.n_runs // 32 // len(found), _LOOK), plan)
         found = sorted(found, key=lambda each: -each.promise)[: max(len(found) // 3, _KEPT)]
-    for each in found:
-        if each.move.shifts:
-            each.align(program, plan)
-        each.look(program, max(plan.n_runs // 50, 100), plan)
-    best = _turned(program, plan, max(found, key=lambda each: each.promise), rng)
-    if program.several:  # events of many numbers take more runs to be told apart
-        best.look(program, plan.n_runs // 6, plan, share=_LEAST_SHARE)
-    return best
+    return found
+
+
+def _screened(program: Program, plan: Hunt, rng: Rng) -> list[Candidate]:
+    """Return candidates, both ways round, of the pairs whose outputs differ most on a few tapes.
+
+    Of each changed reward the best pair is kept, and then the best of all.
+    """
+    cells = [cell for shape in _shapes(program, plan) for cell in _everywhere(program, plan, shape)]
+    for cell in cells:
+        rng.shuffle(cell)
+    budget = max(plan.n_runs // _SCREENED, 16)
+    number = sum(map(len, cells))
+    tapes = int(np.clip(budget // max(number, 1), *_TAPES))
+    turns = [
+        cell[turn]
+        for turn in range(max(map(len, cells), default=0))
+        for cell in cells
+        if turn < len(cell)
+    ]
+    apart: dict[int, list[tuple[float, TablePair]]] = {}
+    where = {id(pair): k for k, cell in enumerate(cells) for pair in cell}
+    for pair in turns[: max(budget // tapes, len(cells))]:
+        score = _apart(program, pair, tapes)
+        if score > 0.0:
+            apart.setdefault(where[id(pair)], []).append((score, pair))
+    ranked = [sorted(each, key=lambda one: -one[0]) for each in apart.values()]
+    first = sorted((each[0] for each in ranked), key=lambda one: -one[0])
+    later = sorted((one for each in ranked for one in each[1:]), key=lambda one: -one[0])
+    most = max(plan.n_runs // _SCREENED // _LOOK // 4, 2)
+    best = first[: max(most * 2 // 3, 2)]
+    best += later[: most - len(best)]
+    return [Candidate(way, STILL) for _, pair in best for way in (pair, pair.turned)]
+
+
+def _shapes(program: Program, plan: Hunt) -> Iterator[tuple[int, int]]:
+    """Yield shapes of tables on which rewards of every arm change: short ones, and longer ones."""
+    arms = plan.arms if plan.n_arms is not None or plan.tables.n_arms != 2 else (2, 3)
+    for n_arms in arms:
+        lengths = [length for _, length in shapes_of(program, plan.tables, (n_arms,), plan.n_pulls)]
+        if not lengths:
+            continue
+        yield n_arms, lengths[0]
+        longer = (
+            max(_LENGTHEN * lengths[-1], 64) if lengths[-1] < LONG // _LENGTHEN else lengths[-1]
+        )
+        if plan.tables.most is not None:
+            longer = min(longer, plan.tables.most)
+        if plan.n_pulls is None and longer > lengths[0]:
+            yield n_arms, longer
+
+
+def _everywhere(program: Program, plan: Hunt, shape: tuple[int, int]) -> list[list[TablePair]]:
+    """Return for each changed reward its pairs on tables of a shape."""
+    return list(pairs_everywhere(program, *shape, plan.tables).values())
+
+
+def _apart(program: Program, pair: TablePair, tapes: int) -> float:
+    """Return how far apart the outputs are: the greatest distance of two distribution functions."""
+    program.load(pair, check=False)
+    sides = (LIKELY, STILL), (RARE, STILL)
+    (one, _), (other, _) = program.run(program.new_keys(tapes), *sides)
+    differ = (one != other).any(axis=0)
+    if not differ.any():
+        return 0.0
+    one, other = one[:, differ], other[:, differ]
+    cuts = np.vstack([one, other])[:, None]
+    below = (one <= cuts).mean(axis=1), (other <= cuts).mean(axis=1)
+    return float(np.abs(below[0] - below[1]).max()) + 1e-9
+
+
+def _moving(program: Program, plan: Hunt, best: Candidate) -> Candidate:
+    """Return the candidate with a move, if one fits and promises more."""
+    program.load(best.pair)
+    fit, move = best_move(program, plan.unit, 8, 1)
+    if fit <= _FITS:
+        return best
+    moved = Candidate(best.pair, move)
+    moved.align(program, plan)
+    moved.look(program, max(plan.n_runs // 40, 200), plan)
+    return moved if moved.promise > best.promise else best
 
 
 def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidate:

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits.auditing.programs import LIKELY, RARE, Program
 from dpbandits.auditing.tape import ALL, DRAWS, OWN, STILL, Keys, Move
+from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 
 __all__ = ["align", "best_move"]
 

@@ -6,19 +6,17 @@ import abc
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
-from dpbandits.acceleration import REFERENCE, TableRuns, accelerates, accelerator_for
+from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.group_sequential import ENDS, GroupSequential
 from dpbandits.identification.running_trial import RunningTrial
-from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.mechanisms.counters import Counter
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
@@ -91,9 +89,7 @@ class Outputs(NamedTuple):
 class Auditable(Protocol):
     """What can be audited: something that can be run many times on a table of rewards.
 
-    The runs on two tables take turns, so that `outputs` is called many times with few runs each.
-    Where runs draw their noise all together, so that this would change their numbers, an attribute
-    ``draws_together = True`` has them asked for at once.
+    The runs on two tables take turns, so that `outputs` is called with one run at a time.
 
     Examples
     --------
@@ -294,29 +290,24 @@ class Subject(abc.ABC):
         """
         return None
 
-    @abc.abstractmethod
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+    def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
+        """Return what a run of the target's own program asks for: arms and numbers of rewards.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
-        n_runs : int
-            Number of runs.
         rng : numpy.random.Generator
             Source of all randomness.
 
         Returns
         -------
-        Outputs
-            A row for each run.
-
-        Raises
-        ------
-        ValueError
-            If the target cannot be run on such a table.
+        list of (int, int)
+            The requests, in order; here one for each reward that was read of each arm.
         """
+        read = np.zeros(len(table) + 1, dtype=np.int64)
+        self.once(table, read, 0)(rng)
+        return [(arm, 1) for arm in range(len(table)) for _ in range(int(read[arm]))]
 
 
 class RegretSubject(Subject):
@@ -336,8 +327,9 @@ class RegretSubject(Subject):
     --------
     >>> import dpbandits as dpb
     >>> subject, table = RegretSubject(dpb.UCB(), 4), np.array([[1.0] * 4, [0.0] * 4])
-    >>> subject.outputs(table, 1, np.random.default_rng(0)).actions.tolist()
-    [[0.0, 1.0, 0.0, 0.0]]
+    >>> run = subject.once(table, np.zeros(3, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[0].tolist()
+    [1.0, 1.0, 2.0, 3.0]
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
@@ -406,37 +398,35 @@ class RegretSubject(Subject):
 
         return runs
 
-    def _rewards(self, table: Floats, read: Ints) -> FixedRewards:
-        tables = tables_of(self.target)
-        _check_rewards(table, tables)
-        promise = None if tables is None else tables.promise
-        return FixedRewards(table, log=False, read=read, promise=promise)
-
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+    def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
+        """Return what a run of the algorithm's own `play` asks for.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
-        n_runs : int
-            Number of runs.
+            Rewards of each arm in the order of its pulls.
         rng : numpy.random.Generator
             Source of all randomness.
 
         Returns
         -------
-        Outputs
-            The arms pulled, a row for each run.
+        list of (int, int)
+            Arms and numbers of rewards, in order.
 
         Raises
         ------
         ValueError
             If a reward is out of range.
         """
-        _check_rewards(table, tables_of(self.target))
-        actions = self.target.draw_table(np.array(table, np.float64, order="C"), n_runs, rng)
-        return Outputs(np.empty((n_runs, 0)), actions.astype(np.float64))
+        rewards = self._rewards(table, None, log=True)
+        self.target.draw(rewards, rewards.n_pulls, np.array([rewards.n_pulls]), rng, REFERENCE)
+        return rewards.requests
+
+    def _rewards(self, table: Floats, read: Ints | None, log: bool = False) -> FixedRewards:
+        tables = tables_of(self.target)
+        _check_rewards(table, tables)
+        promise = None if tables is None else tables.promise
+        return FixedRewards(table, log=log, read=read, promise=promise)
 
 
 class IdentificationSubject(Subject):
@@ -457,8 +447,9 @@ class IdentificationSubject(Subject):
     --------
     >>> import dpbandits as dpb
     >>> subject, table = IdentificationSubject(dpb.TopTwo(0.1), 4), np.zeros((2, 4))
-    >>> subject.outputs(table, 3, np.random.default_rng(0)).values[:, :2].tolist()
-    [[-1.0, 4.0], [-1.0, 4.0], [-1.0, 4.0]]
+    >>> run = subject.once(table, np.zeros(3, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].tolist()
+    [-1.0, 2.0, 2.0]
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
@@ -532,32 +523,24 @@ class IdentificationSubject(Subject):
 
         return runs
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+    def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
+        """Return what a run of the algorithm's own `decide` asks for.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards in [0, 1] of each arm in the order of its pulls.
-        n_runs : int
-            Number of runs.
         rng : numpy.random.Generator
             Source of all randomness.
 
         Returns
         -------
-        Outputs
-            Values and arms, a row for each run.
-
-        Raises
-        ------
-        ValueError
-            If a reward is not in [0, 1].
+        list of (int, int)
+            Arms and numbers of rewards, in order.
         """
-        _check_rewards(table)
-        best, pulls, arms = self.target.draw_table(table, n_runs, rng)
-        values = np.column_stack([best, pulls.sum(axis=1), pulls]).astype(np.float64)
-        return Outputs(values, arms)
+        rewards = FixedRewards(table)
+        self.target.draw(rewards, rng, rewards.n_pulls, REFERENCE)
+        return rewards.requests
 
 
 class StoppingSubject(Subject):
@@ -574,8 +557,9 @@ class StoppingSubject(Subject):
     --------
     >>> import dpbandits as dpb
     >>> subject = StoppingSubject(dpb.NAS(0.5, 0.05))
-    >>> subject.outputs(np.ones((1, 400)), 1, np.random.default_rng(0)).values.tolist()
-    [[282.0, 1.0]]
+    >>> run = subject.once(np.ones((1, 400)), np.zeros(2, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].tolist()
+    [282.0, 1.0]
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
@@ -614,33 +598,6 @@ class StoppingSubject(Subject):
 
         return run
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
-
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (1, N)
-            The rewards of the one arm in their order.
-        n_runs : int
-            Number of runs.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        Outputs
-            Halting time and estimate, a row for each run.
-
-        Raises
-        ------
-        ValueError
-            If the table has several arms.
-        """
-        check_one_arm(table)
-        stream = table[0].tolist()
-        found = [self.target.run(stream, rng, len(stream)) for _ in range(n_runs)]
-        return Outputs.of_values(np.array([[each.samples, each.estimate] for each in found]))
-
 
 class GroupSubject(Subject):
     """A group-sequential trial on private counts: what its looks release, and how it ends.
@@ -662,8 +619,9 @@ class GroupSubject(Subject):
     >>> import dpbandits as dpb
     >>> subject = GroupSubject(dpb.GroupSequential(per_look=4, critical=2.0, looks=1))
     >>> table = np.array([[1.0, 1.0, 1.0, 0.0], [0.0] * 4])
-    >>> subject.outputs(table, 1, np.random.default_rng(0)).values.tolist()
-    [[3.0, 0.0, 0.0]]
+    >>> run = subject.once(table, np.zeros(3, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].tolist()
+    [3.0, 0.0, 0.0]
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
@@ -710,41 +668,6 @@ class GroupSubject(Subject):
 
         return run
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
-
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (2, N)
-            Outcomes 0 or 1 of the patients of each arm, look by look.
-        n_runs : int
-            Number of runs.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        Outputs
-            Releases and end, a row for each run.
-
-        Raises
-        ------
-        ValueError
-            If it is another number of patients than planned, or an outcome is not 0 or 1.
-        """
-        run = self.once(table, np.zeros(len(table) + 1, dtype=np.int64), 0)
-        return Outputs.of_values(np.array([run(rng)[1] for _ in range(n_runs)]))
-
-
-@accelerates(
-    *(BinaryTree, AdaptiveTree, HybridCounter, LogarithmicCounter),
-    on=TableRuns,
-    name="all runs at once",
-)
-def _sums_of_runs(counter: Counter, table: Floats, n_runs: int, rng: Rng) -> Floats:
-    """Return all running sums of many runs, by the compiled loop of the counters."""
-    return counter.sums(np.array(table[0]), n_runs, rng)
-
 
 class CounterSubject(Subject):
     """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm.
@@ -760,8 +683,9 @@ class CounterSubject(Subject):
     --------
     >>> import dpbandits as dpb
     >>> subject = CounterSubject(BinaryTree(float("inf"), 4), 4)
-    >>> subject.outputs(np.ones((1, 4)), 1, np.random.default_rng(0)).values.tolist()
-    [[1.0, 2.0, 3.0, 4.0]]
+    >>> run = subject.once(np.ones((1, 4)), np.zeros(2, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
@@ -798,42 +722,14 @@ class CounterSubject(Subject):
 
         return run
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
-
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (1, N)
-            The rewards of the one arm in their order.
-        n_runs : int
-            Number of runs.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        Outputs
-            All running sums, a row for each run.
-
-        Raises
-        ------
-        ValueError
-            If the table has several arms.
-        """
-        check_one_arm(table)
-        fast = accelerator_for(self.target, TableRuns)
-        if fast is not None:
-            return Outputs.of_values(fast.run(self.target, table, n_runs, rng))
-        stream, counters = table[0].tolist(), (self.target.counter(rng) for _ in range(n_runs))
-        return Outputs.of_values(np.array([[each.add(x) for x in stream] for each in counters]))
-
 
 @dataclass(frozen=True)
 class FunctionSubject(Subject):
     """A custom function: the arms that it pulls, their number, and what it returns.
 
     The function maps (`FixedRewards`, generator) to what is released at the end: nothing, a number,
-    or a sequence of numbers, always as many. It pulls arms by ``rewards.pull(arm)``.
+    or a sequence of numbers; how many they are is audited as well. It pulls arms by
+    ``rewards.pull(arm)``.
 
     Parameters
     ----------
@@ -850,8 +746,9 @@ class FunctionSubject(Subject):
     ...     better = rewards.pull(0) < rewards.pull(1)
     ...     rewards.pull(1 if better else 0)
     >>> table = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> FunctionSubject(leaky).outputs(table, 2, np.random.default_rng(0)).actions.tolist()
-    [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    >>> run = FunctionSubject(leaky).once(table, np.zeros(3, dtype=np.int64), arm=1)
+    >>> run(np.random.default_rng(0))[0].tolist()
+    [0.0, 1.0, 2.0, 2.0, 3.0, 0.0]
     """
 
     promised: PrivacyGuarantee = NO_PRIVACY
@@ -892,52 +789,31 @@ class FunctionSubject(Subject):
             pulled = rewards.actions[: order.size]
             order[: len(pulled)] = pulled
             order[len(pulled) :] = -1.0
-            shown = np.empty(places.size + 1)
-            shown[:-1] = (order == arm).cumsum()[places]
-            shown[-1] = len(pulled)
+            shown = np.empty(places.size + 2)
+            shown[:-2] = (order == arm).cumsum()[places]
+            shown[-2:] = len(pulled), values.size
             return shown, values
 
         return run
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+    def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
+        """Return what a run of the function asks for.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
-        n_runs : int
-            Number of runs.
         rng : numpy.random.Generator
             Source of all randomness.
 
         Returns
         -------
-        Outputs
-            Number of pulls, released numbers and arms, a row for each run.
-
-        Raises
-        ------
-        ValueError
-            If the function returns now more and now fewer numbers.
+        list of (int, int)
+            Arms and numbers of rewards, in order.
         """
         rewards = FixedRewards(table)
-        values, pulled = [], []
-        for _ in range(n_runs):
-            rewards.restart()
-            released = self.target(rewards, rng)
-            arms = rewards.actions
-            values.append([len(arms), *([] if released is None else np.atleast_1d(released))])
-            if len(values[-1]) != len(values[0]):
-                raise ValueError(
-                    f"function={self.target!r} returned {len(values[0]) - 1} and "
-                    f"{len(values[-1]) - 1} numbers; allowed: always as many"
-                )
-            pulled.append(arms)
-        actions = np.full((n_runs, max(map(len, pulled), default=0)), -1.0)
-        for row, arms in zip(actions, pulled, strict=True):
-            row[: len(arms)] = arms
-        return Outputs(np.array(values, dtype=np.float64), actions)
+        self.target(rewards, rng)
+        return rewards.requests
 
 
 @dataclass(frozen=True)
@@ -953,10 +829,13 @@ class DrawnSubject(Subject):
 
     Examples
     --------
-    >>> from dpbandits.auditing.truths import Releases
-    >>> subject = DrawnSubject(Releases(1.0))
-    >>> _, values = subject.once(np.zeros((1, 1)), np.zeros(2), 0)(np.random.default_rng(0))
-    >>> values.size
+    >>> class Coin:
+    ...     label, guarantee = "a coin", PrivacyGuarantee("central", 1.0)
+    ...
+    ...     def outputs(self, table, n_runs, rng):
+    ...         return Outputs.of_values(rng.integers(0, 2, (n_runs, 1)).astype(float))
+    >>> run = DrawnSubject(Coin()).once(np.zeros((1, 1)), np.zeros(2, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].size
     1
     """
 
@@ -994,25 +873,22 @@ class DrawnSubject(Subject):
 
         return run
 
-    def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+    def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
+        """Return requests for each reward of the table: what was read nobody knows.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
-        n_runs : int
-            Number of runs.
         rng : numpy.random.Generator
-            Source of all randomness.
+            Not used.
 
         Returns
         -------
-        Outputs
-            What the target puts out, a row for each run.
+        list of (int, int)
+            Arms and numbers of rewards.
         """
-        found: Outputs = self.target.outputs(table, n_runs, rng)
-        return found
+        return [(arm, 1) for arm in range(len(table)) for _ in range(table.shape[1])]
 
 
 def _times(length: int) -> Ints:
@@ -1024,15 +900,15 @@ def _times(length: int) -> Ints:
 
 def subject_of(
     target: object, n_pulls: int = 16, guarantee: PrivacyGuarantee | None = None
-) -> Auditable:
-    """Make something auditable, unless it has label, guarantee and outputs already.
+) -> Subject:
+    """Return what runs a target on tables.
 
     Parameters
     ----------
     target : object
         A `RegretAlgorithm`, an `IdentificationAlgorithm`, a `StoppingRule`,
-        a `GroupSequential` trial, a mechanism with a `counter`, or a function of (`FixedRewards`,
-        generator): see `FunctionSubject`.
+        a `GroupSequential` trial, a mechanism with a `counter`, what is `Auditable`, or a function
+        of (`FixedRewards`, generator): see `FunctionSubject`.
     n_pulls : int
         Length N of the tables that are meant, for algorithms whose guarantee depends on it.
     guarantee : PrivacyGuarantee, optional
@@ -1040,8 +916,8 @@ def subject_of(
 
     Returns
     -------
-    Auditable
-        What runs the target, or the target itself.
+    Subject
+        What runs the target.
 
     Raises
     ------
@@ -1051,12 +927,13 @@ def subject_of(
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> subject, table = subject_of(dpb.UCB()), np.array([[1.0, 1.0, 1.0, 1.0], [0.0] * 4])
-    >>> subject.label, subject.outputs(table, 1, np.random.default_rng(0)).actions.tolist()
-    ('UCB', [[0.0, 1.0, 0.0, 0.0]])
+    >>> type(subject_of(dpb.UCB())).__name__, type(subject_of(len)).__name__
+    ('RegretSubject', 'FunctionSubject')
     """
+    if isinstance(target, Subject):
+        return target
     if callable(getattr(target, "outputs", None)):
-        return cast(Auditable, target)
+        return DrawnSubject(target)
     check_guarantee(guarantee)
     n_pulls = check_integer("n_pulls", n_pulls, 1)
     kinds: dict[Any, type[Subject]] = {

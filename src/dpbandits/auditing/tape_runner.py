@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, NoReturn
 
 import numpy as np
+from tqdm import tqdm
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits.auditing.cells import Seen
+from dpbandits.auditing.adapters import Row, subject_of
+from dpbandits.auditing.coverage import Coverage
+from dpbandits.auditing.event_tree import Seen
 from dpbandits.auditing.pairs import TablePair
-from dpbandits.auditing.subjects import DrawnSubject, Row, Subject, subject_of
 from dpbandits.auditing.tape import CHUNK, STILL, Keys, Move, Tapes, new_keys
 from dpbandits.guarantees import PrivacyGuarantee
 
@@ -23,6 +26,7 @@ LIKELY, RARE = 0, 1
 _PAIRED = 8  # up to so many released values all differences are seen, beyond those of neighbours
 _SEVERAL = 4  # from so many on events may ask that all of them are large, or small
 _WITNESSES = 24  # runs that are repeated at the end
+_CALIBRATED = 4  # runs on each table that tell how many numbers are released
 _NOT_A_NUMBER, _INFINITE = -1e300, 1e300
 
 
@@ -32,7 +36,7 @@ class _Witness(NamedTuple):
     pair: TablePair
     side: int
     keys: Keys
-    row: Floats
+    row: Row
     used: int
 
 
@@ -49,6 +53,8 @@ class Program:
         What is audited: see `subject_of`.
     source : numpy.random.Generator
         What tapes are drawn from.
+    progress : tqdm, optional
+        What is told of runs.
 
     Attributes
     ----------
@@ -56,6 +62,8 @@ class Program:
         Runs so far, on both sides.
     kind : str
         "kernel" if it is the compiled loop of exactly the target's class that runs, else "program".
+    coverage : Coverage
+        Which rewards were changed, and how far runs have read.
 
     Examples
     --------
@@ -66,15 +74,17 @@ class Program:
     ((5, 4), 'kernel', 10)
     """
 
-    def __init__(self, target: object, source: Rng) -> None:
-        found = subject_of(target)
-        self.subject = found if isinstance(found, Subject) else DrawnSubject(found)
+    def __init__(self, target: object, source: Rng, progress: tqdm[NoReturn] | None = None) -> None:
+        self.progress = tqdm(disable=True) if progress is None else progress
+        self.subject = subject_of(target)
         self.source, self.runs = source, 0
+        self.coverage = Coverage()
         self.kind = "program"
         self._tapes = Tapes()
         self._witnesses: list[_Witness] = []
         self._loaded: TablePair | None = None
         self._n_values: int | None = None
+        self._widths: dict[tuple[int, ...], int] = {}
         self._changes = 0.0, 0.0
         self._once: list[Callable[[Rng], Row]] = []
         self._loops: list[Callable[[int, Rng], Row] | None] = []
@@ -117,13 +127,15 @@ class Program:
             raise ValueError("pair=None is loaded; allowed: a TablePair, by load(pair)")
         return self._loaded
 
-    def load(self, pair: TablePair) -> None:
+    def load(self, pair: TablePair, check: bool = True) -> None:
         """Take up a pair of tables.
 
         Parameters
         ----------
         pair : TablePair
             The tables.
+        check : bool
+            Whether a run is repeated even if enough are to be repeated at the end.
 
         Raises
         ------
@@ -132,7 +144,8 @@ class Program:
         """
         if pair is self._loaded:
             return
-        self._loaded, self._n_values = pair, None
+        self._loaded, self._n_values = pair, self._widths.get(pair.table.shape)
+        self.coverage.add(pair)
         change = float(pair.value - pair.table[pair.arm, pair.pull])
         self._changes = change, -change
         tables, read = (pair.table, pair.neighbour), self._tapes.read[: len(pair.table) + 1]
@@ -141,22 +154,34 @@ class Program:
             self.kind = "kernel"
             return
         self._once = [self.subject.once(table, read, pair.arm) for table in tables]
-        keys = new_keys(self.source, 1)
-        for side in (LIKELY, RARE):
-            (row,), (used,) = self._row(side, keys), self._tapes.used(1)
-            witness = _Witness(pair, side, keys, row, int(used))
-            self._repeat(witness, "at once")
-            if len(self._witnesses) < _WITNESSES:
-                self._witnesses.append(witness)
+        if len(self._witnesses) < _WITNESSES or check:
+            keys = new_keys(self.source, 1)
+            for side in (LIKELY, RARE):
+                row, used = self._put_out(side, keys)
+                witness = _Witness(pair, side, keys, row, used)
+                self._repeat(witness, "at once")
+                if len(self._witnesses) < _WITNESSES:
+                    self._witnesses.append(witness)
+        if self._n_values is None:
+            keys = self.new_keys(_CALIBRATED)
+            sizes = [
+                self._put_out(s, keys[k : k + 1])[0][1].size
+                for s in (0, 1)
+                for k in range(_CALIBRATED)
+            ]
+            self._n_values = self._widths[pair.table.shape] = max(sizes)
 
-    def _row(self, side: int, keys: Keys) -> Floats:
-        """Run on one tape, and return the row of its outputs."""
-        return self._together([self._run(side, STILL, keys)])[0]
+    def _put_out(self, side: int, keys: Keys) -> tuple[Row, int]:
+        """Run the program on one tape; return what it puts out, and how many words it drew."""
+        self._tapes.use(STILL, 0.0, self.pair.arm)
+        self._tapes.put(keys, len(self.pair.table))
+        self.runs += 1
+        return self._once[side](self._tapes.rng), int(self._tapes.used(1)[0])
 
     def _repeat(self, witness: _Witness, when: str) -> None:
         """Refuse a subject whose run does not come out as before."""
-        (row,), (used,) = self._row(witness.side, witness.keys), self._tapes.used(1)
-        same = np.array_equal(row, witness.row)
+        row, used = self._put_out(witness.side, witness.keys)
+        same = all(map(partial(np.array_equal, equal_nan=True), row, witness.row))
         if not same or used != witness.used:
             changed = "used other random numbers" if same else "put out something else"
             raise ValueError(
@@ -176,6 +201,29 @@ class Program:
         for witness in self._witnesses:
             self.load(witness.pair)
             self._repeat(witness, f"{self.runs} runs later")
+
+    def requests(self, tables: Sequence[Floats]) -> list[list[tuple[int, int]]]:
+        """Return what runs of the target's own program ask for, two on each table.
+
+        Parameters
+        ----------
+        tables : sequence of numpy.ndarray of float, shape (K, N)
+            The tables.
+
+        Returns
+        -------
+        list of list of (int, int)
+            For each run arms and numbers of rewards, in order.
+        """
+        found = []
+        self._tapes.use(STILL, 0.0, 0)
+        for table in tables:
+            for _ in range(2):
+                self._tapes.put(self.new_keys(1), len(table))
+                found.append(self.subject.requests(table, self._tapes.rng))
+                self.runs += 1
+        self.coverage.reach(found)
+        return found
 
     def new_keys(self, n: int) -> Keys:
         """Draw new tapes.
@@ -210,7 +258,7 @@ class Program:
         Raises
         ------
         ValueError
-            If the subject returns now more and now fewer numbers, or refuses the tables.
+            If the subject refuses the tables.
         """
         size = CHUNK if all(self._loops) else 1
         parts: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in sides]
@@ -235,19 +283,15 @@ class Program:
         tapes.use(move, self._changes[side], self.pair.arm)
         tapes.put(keys, len(self.pair.table))
         self.runs += n
+        self.progress.update(n)
         loop = self._loops[side]
         if loop is not None:
             counts, values = loop(n, tapes.rng)
         else:
-            row = self._once[side](tapes.rng)
-            counts, values = row[0][None], row[1][None]
-        if self._n_values != values.shape[1]:
-            if self._n_values is not None:
-                raise ValueError(
-                    f"subject={self.subject.label!r} returned {self._n_values} and "
-                    f"{values.shape[1]} numbers; allowed: always as many"
-                )
-            self._n_values = values.shape[1]
+            pulls, released = self._once[side](tapes.rng)
+            counts, values = pulls[None], np.full((1, self._n_values or 0), np.nan)
+            values[0, : released.size] = released[: values.size]
+        self._n_values = values.shape[1]
         return counts, values, tapes.log_weights(n)
 
     def sample(self, n: int, move: Move, moved: int) -> Seen:
@@ -274,7 +318,7 @@ class Program:
         return Seen(likely, rare, found[moved][1])
 
     def _features(self, rows: Floats) -> Floats:
-        """Add differences of released values to outputs, and the least and greatest of several."""
+        """Add differences and the sum of released values, and the least and greatest of several."""
         n_values = self._n_values
         if n_values is None or n_values < 2:
             return rows
@@ -285,7 +329,7 @@ class Program:
             for j in range(i + 1, n_values if n_values <= _PAIRED else min(i + 2, n_values))
         ]
         first, second = np.array(places).T
-        found = [rows, values[:, second] - values[:, first]]
+        found = [rows, values[:, second] - values[:, first], values.sum(axis=1, keepdims=True)]
         if self.several and n_values <= _PAIRED:
             later = [values, *(values[:, i:] - values[:, [i - 1]] for i in range(1, n_values - 1))]
             found += [

@@ -1,0 +1,164 @@
+"""Which rewards a run reads, and which of them an audit has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpbandits.auditing.pairs import TablePair
+
+__all__ = ["Coverage", "places_of"]
+
+_SHOWN = 4  # ranges of rewards that a message names
+
+
+def places_of(runs: Iterable[Sequence[tuple[int, int]]], n_arms: int, most: int) -> list[list[int]]:
+    """Return for each arm the rewards at which requests begin and end, from the first to the last.
+
+    Parameters
+    ----------
+    runs : iterable of sequences of (int, int)
+        For each run what it asked for: arms and numbers of rewards, in order.
+    n_arms : int
+        Number of arms K.
+    most : int
+        Most places of an arm: early ones are kept rather than late ones, and the last always is.
+
+    Returns
+    -------
+    list of list of int, length K
+        Places in increasing order; empty for an arm of which no reward was read.
+
+    Examples
+    --------
+    >>> places_of([[(0, 8), (1, 8), (0, 8)]], n_arms=2, most=8)
+    [[0, 7, 8, 15], [0, 7]]
+    >>> places_of([[(0, 1)] * 100], n_arms=1, most=5)
+    [[0, 2, 9, 31, 99]]
+    """
+    marks: list[set[int]] = [set() for _ in range(n_arms)]
+    for requests in runs:
+        read = [0] * n_arms
+        for arm, size in requests:
+            if size > 0:
+                marks[arm] |= {read[arm], read[arm] + size - 1}
+                read[arm] += size
+    found = []
+    for places in map(sorted, marks):
+        if len(places) > most:
+            kept = np.unique(np.geomspace(1, len(places), most).round().astype(int) - 1)
+            places = [places[k] for k in kept]
+        found.append(places)
+    return found
+
+
+@dataclass
+class Coverage:
+    """What an audit changed, and how far its runs read.
+
+    Attributes
+    ----------
+    changed : dict of int to set of int
+        Arm → places of its rewards that were changed, 0-based.
+    values : set of float
+        Values that changed rewards had.
+    shapes : set of (int, int)
+        Shapes of the tables: arms, rewards of each.
+    read : dict of int to int
+        Arm → most rewards of it that a run was seen to read.
+
+    Examples
+    --------
+    >>> seen = Coverage()
+    >>> seen.add(TablePair([[0.0] * 8, [1.0] * 8], arm=1, pull=3, value=0.5))
+    >>> seen.reach([[(0, 2), (1, 8)]])
+    >>> print(seen)
+    changed: reward 4 of arm 1; to 0.5 and 1; on tables of 2 × 8 rewards
+    never changed: rewards of arm 0; rewards 1–3 and 5–8 of arm 1; two rewards at once
+    """
+
+    changed: dict[int, set[int]] = field(default_factory=dict)
+    values: set[float] = field(default_factory=set)
+    shapes: set[tuple[int, int]] = field(default_factory=set)
+    read: dict[int, int] = field(default_factory=dict)
+
+    def add(self, pair: TablePair) -> None:
+        """Note a pair whose outputs were compared.
+
+        Parameters
+        ----------
+        pair : TablePair
+            The pair.
+        """
+        self.changed.setdefault(pair.arm, set()).add(pair.pull)
+        self.values |= {float(pair.value), float(pair.table[pair.arm, pair.pull])}
+        self.shapes.add((pair.table.shape[0], pair.table.shape[1]))
+
+    def reach(self, runs: Iterable[Sequence[tuple[int, int]]]) -> None:
+        """Note what runs asked for.
+
+        Parameters
+        ----------
+        runs : iterable of sequences of (int, int)
+            For each run arms and numbers of rewards.
+        """
+        for requests in runs:
+            read: dict[int, int] = {}
+            for arm, size in requests:
+                read[arm] = read.get(arm, 0) + size
+            for arm, size in read.items():
+                self.read[arm] = max(self.read.get(arm, 0), size)
+
+    def left(self, arm: int) -> list[int]:
+        """Return the rewards of an arm that runs read and no pair changed.
+
+        Parameters
+        ----------
+        arm : int
+            The arm.
+
+        Returns
+        -------
+        list of int
+            Their places, 0-based.
+        """
+        return sorted(set(range(self.read.get(arm, 0))) - self.changed.get(arm, set()))
+
+    def __str__(self) -> str:
+        arms = sorted(set(self.changed) | set(self.read))
+        done = [f"{_ranges(sorted(self.changed[a]))} of arm {a}" for a in arms if a in self.changed]
+        shapes = [f"{k} × {n}" for k, n in sorted(self.shapes)]
+        never = []
+        for arm in arms:
+            left = self.left(arm)
+            if left and arm in self.changed:
+                never.append(f"{_ranges(left)} of arm {arm}")
+            elif left:
+                never.append(f"rewards of arm {arm}")
+        values = [f"{value:g}" for value in sorted(self.values)]
+        return (
+            f"changed: {', '.join(done)}; to {_listed(values)}; on tables of {_listed(shapes)} "
+            f"rewards\nnever changed: {'; '.join([*never, 'two rewards at once'])}"
+        )
+
+
+def _ranges(places: Sequence[int]) -> str:
+    """Name places, counted from 1, as ranges."""
+    ranges: list[list[int]] = []
+    for place in places:
+        if ranges and place == ranges[-1][1] + 1:
+            ranges[-1][1] = place
+        else:
+            ranges.append([place, place])
+    named = [f"{a + 1}" if a == b else f"{a + 1}–{b + 1}" for a, b in ranges]
+    if len(named) > _SHOWN:
+        left = sum(b - a + 1 for a, b in ranges[_SHOWN - 1 : -1])
+        named = [*named[: _SHOWN - 1], f"{left} others", named[-1]]
+    return f"reward{'s' if len(places) > 1 else ''} {_listed(named)}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Join words by commas and an "and"."""
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
