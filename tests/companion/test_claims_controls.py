@@ -12,7 +12,7 @@ from test_claims_runs import ALL, SPOILT, F, H, U
 import dpbandits as dpb
 from companion import claims
 from companion.certify import NotCertifiedError
-from companion.claims import ja25_time, ss19_certificates
+from companion.claims import ja25_time, ss19_certificates, td16_certificates
 from companion.claims.td16_steps import Step
 from dpbandits import bounds
 from dpbandits.algorithms import UCB
@@ -122,7 +122,6 @@ HIGH_NODES = property(lambda tree: tree.levels**1.5 / tree.epsilon)
 EVEN = dict.fromkeys(ja25_time.INSTANCES, np.linspace(0.9, 0.5, 5))
 WIDE = {"sampling_width": 1.5, "privacy_width": 1.5}
 OTHER_EXP = SimpleNamespace(**{**vars(np), "exp": lambda x: np.exp(0.9 * x)})
-INTERVALS = "td16-cor-3.2 td16-groups"
 SMALL_STEP = Step(0.9, 0.0, (0.1, 0.2), -9.0, 0.1, 0.8)
 
 
@@ -142,6 +141,7 @@ PROOFS = [
     ("ss19-nas-samples", "nas_time", "doubling_time"),
     ("ss19-lemma-4.2", "pulls_in_order", "last_line_covers"),
 ]
+ON_STEPS = "td16-cor-3.2-def-2.1 td16-cor-3.2"
 
 # Claims; a name in their module; what takes its place, or multiplies its answers; the verdict that
 # must come out; further pairs of these two.
@@ -209,10 +209,15 @@ TABLE = [
     ("td16-lemma-3.1 td16-thm-3.4-first", "DPUCBInt.losses", 1.01, F),
     ("td16-lemma-3.1", "_scales_used", 0.99, F),
     ("td16-thm-3.4-first", "DPUCBInt.losses", 1e-4, H),
-    (INTERVALS, "privacy.epsilon_at", {"lower": 1e-3, "upper": 1e-3}, H),
-    (INTERVALS, "_parts", lambda losses: (losses, losses[:1]), U),
+    ("td16-groups", "privacy.epsilon_at", {"lower": 1e-3, "upper": 1e-3}, H),
+    ("td16-cor-3.2", "privacy.epsilon_at", {"lower": 1e-3, "upper": 1e-3}, U),
+    ("td16-cor-3.2 td16-groups", "_parts", lambda losses: (losses, losses[:1]), U),
     ("td16-groups", "element_loss", 1.01, F),
-    ("td16-cor-3.2-def-2.1", "next_action", lambda *_, **__: (0.01, 0.01), H),
+    (ON_STEPS, "certificates.first_choice_fails", refused, U),
+    (ON_STEPS, "first_choice", 0.01, U),
+    ("td16-abstract", "kept_regret", lambda gap, t, *_: log(t) ** 2, U),
+    ("td16-abstract", "_true", lambda losses: 0.0, H),
+    ("td16-better-interval", "first_choice", 0.01, H),
     # regret of DP-UCB, and noise
     ("td16-thm-3.2", "_printed_3_2", 1e6, U),
     ("td16-thm-3.3", "_printed_3_3", 0.01, F),
@@ -222,7 +227,7 @@ TABLE = [
     ("td16-previous-order", "_previous_gamma", lambda k, t: k * log(t) ** 4, F),
     ("td16-hybrid-noise", "_variance", lambda c, n: 2 * math.log2(n) ** 2, H, lambda c, n: n, F),
     ("td16-same-noise", "_mean_deviation", lambda pulls, time: 1.0, H),
-    ("td16-below-bonus", "_scale_over_bonus", lambda v, n, t: 1 / t, H, lambda *_: 2.0, F),
+    ("td16-below-bonus", "_scale_over_bonus", lambda v, n, t: 1 / t, H),
     ("td16-factor-bound", "_first_private", lambda log_t, e: log_t**2 / e, F),
     ("td16-factor-bound", "_first_private", lambda log_t, e: log_t / e, H),
     # Tao, Wu, Zhao & Wang
@@ -333,12 +338,15 @@ CERTIFICATES = [
     ("pulls_in_order", (1150,), (1120,)),
     ("last_line_covers", (), (583, 87)),
     ("last_line_covers", (584, 88), (580, 96)),
+    ("first_choice_fails", (680, 6e6), (670, 6e6)),
+    ("first_choice_fails", (680, 6e6), (680, 6.1e6)),
 ]
 
 
 @pytest.mark.parametrize(("name", "asked", "too_much"), CERTIFICATES)
 def test_a_certificate_stands_and_its_false_variant_is_refused(name, asked, too_much):
-    prove = getattr(ss19_certificates, name)
+    home = ss19_certificates if hasattr(ss19_certificates, name) else td16_certificates
+    prove = getattr(home, name)
     found = prove(*asked)
     assert found.boxes < 200 and found.margin > 1e-5
     with pytest.raises(NotCertifiedError, match="the inequality"):
@@ -346,8 +354,9 @@ def test_a_certificate_stands_and_its_false_variant_is_refused(name, asked, too_
 
 
 def test_every_certificate_of_a_claim_has_a_false_variant():
-    assert {row[0] for row in CERTIFICATES} == {proof for _, *proofs in PROOFS for proof in proofs}
-    shown = {name for name, *_ in PROOFS}
+    proofs = {proof for _, *some in PROOFS for proof in some} | {"first_choice_fails"}
+    assert {row[0] for row in CERTIFICATES} == proofs
+    shown = {name for name, *_ in PROOFS} | {*ON_STEPS.split()}
     for claim in claims.recorded():
         shows = any(name.startswith("certified: ") for name in claim.evidence)
         assert shows == (claim.id in shown), claim.id
@@ -386,7 +395,7 @@ def test_a_false_variant_changes_the_verdict(claim, path, wrong, expected, monke
         ("ss19-same-order", "SuccessiveElimination", UCB, "are not the same"),
         ("ss19-k-squared", "bounds.elimination_regret", lambda g, t, **_: len(g) ** 2, "stays in"),
         ("td16-text-definition", "_two_steps", lambda e, f: (e, e), "two thresholds"),
-        ("td16-cor-3.2-def-2.1", "next_action", lambda *_, **__: (0.01, 0.01), "in the reading"),
+        ("td16-cor-3.2-def-2.1", "next_action", lambda *_, **__: (0.01, 0.01), "by quadrature"),
         ("td16-bound-2.2", "_failure", lambda *a: 0.5, "it fails there from"),
         ("td16-thm-3.2", "bounds.dp_ucb_bound_regret", lambda g, t, **_: t, "no faster than"),
     ],
