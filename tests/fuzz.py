@@ -167,6 +167,8 @@ OWN = {  # where the name alone does not tell
     "heavy_callback": {"n_arms": 2},
     "hoeffding_stopping_samples": {"rule": dpb.DPHoeffdingStop(1.0, 0.5, 0.05)},
     "ja25": {"name": "mu1"},
+    "promised_lower_bound": {"promise": 0.2},
+    "promised_samples": {"rule": dpb.DPPromisedStop(1.0, 0.5, 0.05)},
     "mean_errors_many": {
         "cases": {"a": (TruncatedMean("central", 1.0, 0.5), HEAVY.laws[0], 100)},
     },
@@ -192,7 +194,15 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
         "EpochPlan",
         "Estimates",
     ),
-    *("GroupEstimate", "GroupSequentialPlan", "Operating", "Option", "Power", "RegretPlan"),
+    *(
+        "GroupEstimate",
+        "GroupSequentialPlan",
+        "LeastSamples",
+        "Operating",
+        "Option",
+        "Power",
+        "RegretPlan",
+    ),
     *(
         "TrialLook",
         "HaltingLaw",
@@ -214,7 +224,18 @@ WORDS = {"name", "label", "event"}
 
 
 PLAYING = {
-    *("play", "stop", "decide", "draw", "draw_table", "outputs", "rewards", "loss", "sums"),
+    *(
+        "play",
+        "stop",
+        "decide",
+        "draw",
+        "draw_table",
+        "outputs",
+        "rewards",
+        "loss",
+        "sums",
+        "locate",
+    ),
     *(
         "cost",
         "far",

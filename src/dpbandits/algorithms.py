@@ -46,6 +46,7 @@ from dpbandits.stopping.hoeffding import DPHoeffdingStop as DPHoeffdingStop
 from dpbandits.stopping.nas import DPNAS as DPNAS
 from dpbandits.stopping.nas import NAS as NAS
 from dpbandits.stopping.nas import DPExponentialNAS as DPExponentialNAS
+from dpbandits.stopping.promised import DPPromisedStop as DPPromisedStop
 
 
 def _entered(base: Any) -> dict[str, Any]:

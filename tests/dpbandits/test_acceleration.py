@@ -247,6 +247,7 @@ class SameOutcomes:
     other: object
     law: object
     runs: int = 600
+    distant: object = dpb.laws.two_point(1e-3)
 
     def outcomes(self, rule, how, seed):
         rng = np.random.default_rng(seed)
@@ -261,7 +262,7 @@ class SameOutcomes:
         far = 10**9  # samples that nobody draws one by one within a test
         if name != "sample by sample":
             quiet = replace(self.rule, beta=1e-3)
-            outcome = quiet.draw(dpb.laws.two_point(1e-3), np.random.default_rng(0), far, name)
+            outcome = quiet.draw(self.distant, np.random.default_rng(0), far, name)
             assert outcome.samples > 10**7, "it does its work"
 
 
@@ -428,6 +429,14 @@ CASES |= {
             dpb.DPHoeffdingStop(9.0, 0.9, 0.9),
             dpb.laws.uniform(0.6),
         ),
+    ],
+    (dpb.DPPromisedStop, Law, "epoch by epoch"): [
+        SameOutcomes(
+            *(dpb.DPPromisedStop(9.0, 0.9, 0.4, s) for s in (0.002, 0.004)),
+            dpb.laws.low_variance(mean, 0.002),
+            distant=dpb.laws.low_variance(1e-6, 0.002),
+        )
+        for mean in (0.4, 0.02)
     ],
     (dpb.EBGStop, Law, "sample by sample"): [
         SameOutcomes(dpb.EBGStop(0.9, 0.9), dpb.EBGStop(0.9, 0.5), LOUD)

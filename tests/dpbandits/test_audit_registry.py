@@ -52,7 +52,7 @@ RUN = [
     *(dpb.DPUCBHybrid(2.0, literal=True), dpb.DPUCBInt(0.5, "refreshed")),
     *(dpb.DPUCBInt(0.5, "literal"), AdaptiveTree(1.0, 4, 1.0, 0.5)),
     *(dpb.DPBernsteinStop(4.0, 0.5, 0.05), dpb.DPBernsteinStop(1.0, 0.9, 0.4, 2.0, False)),
-    dpb.DPHoeffdingStop(4.0, 0.9, 0.5, 2.0),
+    *(dpb.DPHoeffdingStop(4.0, 0.9, 0.5, 2.0), dpb.DPPromisedStop(1.0, 0.5, 0.05, 0.01)),
     *(target for target in PRIVATE.values() if audit_exactly(target) is None),
     *FREE.values(),
 ]

@@ -22,7 +22,13 @@ from test_registry import CONFIGURATIONS, bandit
 import dpbandits as dpb
 from dpbandits import laws
 from dpbandits.heavy.estimates import TruncatedMean
-from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.mechanisms import (
+    AdaptiveTree,
+    BinaryTree,
+    CountChoice,
+    HybridCounter,
+    LogarithmicCounter,
+)
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
@@ -110,7 +116,7 @@ OTHERS = {
                 "identification.dplre.DPLRE.noise_share",
                 "identification.characteristic.adapted_share",
             ),
-            "regret.lazy_dp_ts.LazyDPTS.posteriors",
+            *("regret.lazy_dp_ts.LazyDPTS.posteriors", "stopping.promised.WindowPlan"),
         ),
         "a step of the plain program",
     ),
@@ -198,6 +204,8 @@ EXAMPLES = {
     "bounds.bernstein.bernstein_samples": {
         **{"law": POINTS, "alpha": 0.5, "beta": 0.0625, **PRIVATE}
     },
+    "bounds.promised.promised_lower_bound": {**STOP, "promise": 0.125, "deviation": 0.0625},
+    "bounds.promised.promised_minimax_lower_bound": STOP,
     "bounds.bernstein.hoeffding_stopping_samples": {
         "rule": dpb.DPHoeffdingStop(0.5, 0.5, 0.0625),
         "mean": 0.25,
@@ -418,6 +426,8 @@ EXAMPLES = {
     "stopping.nas.DPExponentialNAS.look": {"n": 64},
     "stopping.nas.DPExponentialNAS.look_time": {"look": 5},
     "stopping.bernstein.DPBernsteinStop.noiseless_time": {"mean": 0.25},
+    "stopping.promised.DPPromisedStop.straddle": {"mean": 0.25},
+    "mechanisms.choices.CountChoice.probability": {"count": 3},
     "stopping.hoeffding.DPHoeffdingStop.noiseless_time": {"mean": 0.25},
     "stopping.hoeffding.DPHoeffdingStop.epoch_size": {"epoch": 5},
     "stopping.hoeffding.DPHoeffdingStop.width": {"epoch": 5},
@@ -450,6 +460,8 @@ OWNERS = {
     "stopping.nas.DPExponentialNAS": DOUBLING,
     "stopping.bernstein.DPBernsteinStop": dpb.DPBernsteinStop(0.5, 0.5, 0.0625),
     "stopping.hoeffding.DPHoeffdingStop": dpb.DPHoeffdingStop(0.5, 0.5, 0.0625),
+    "stopping.promised.DPPromisedStop": dpb.DPPromisedStop(0.5, 0.5, 0.0625, 2.0**-10),
+    "mechanisms.choices.CountChoice": CountChoice(0.5, 8, 5, 6.5),
 }
 """Objects whose methods are formulas."""
 MOST = {

@@ -115,6 +115,10 @@ RULES = {
         *(dpb.DPHoeffdingStop(3.0, 0.9, 0.9), dpb.DPHoeffdingStop(math.inf, 0.9, 0.9)),
         dpb.DPHoeffdingStop(1.0, 0.8, 0.3, half_range=0.5),
     ],
+    "DPPromisedStop": [
+        *(dpb.DPPromisedStop(3.0, 0.9, 0.4), dpb.DPPromisedStop(math.inf, 0.9, 0.4, 1e-3)),
+        dpb.DPPromisedStop(1.0, 0.5, 0.05, deviation=1e-3, half_range=0.5),
+    ],
 }
 
 

@@ -6,6 +6,7 @@ from dpbandits.bounds import (
     elimination,
     lazy,
     one_look,
+    promised,
     regret,
     stopping,
     td16,
@@ -16,6 +17,7 @@ from dpbandits.bounds.binomial_elimination import *  # noqa: F403
 from dpbandits.bounds.elimination import *  # noqa: F403
 from dpbandits.bounds.lazy import *  # noqa: F403
 from dpbandits.bounds.one_look import *  # noqa: F403
+from dpbandits.bounds.promised import *  # noqa: F403
 from dpbandits.bounds.regret import *  # noqa: F403
 from dpbandits.bounds.stopping import *  # noqa: F403
 from dpbandits.bounds.td16 import *  # noqa: F403
@@ -27,6 +29,7 @@ __all__ += binomial_elimination.__all__
 __all__ += elimination.__all__
 __all__ += lazy.__all__
 __all__ += one_look.__all__
+__all__ += promised.__all__
 __all__ += regret.__all__
 __all__ += stopping.__all__
 __all__ += td16.__all__

@@ -54,7 +54,8 @@ def _below(limit: float) -> Any:
 
 
 _BelowHalf = Annotated[float, _below(0.5)]
-_BelowQuarter = Annotated[float, _below(0.25)]
+BelowQuarter = Annotated[float, _below(0.25)]
+"""A probability below 1/4."""
 
 
 def _check_mean(mean: float, half_range: float) -> float:
@@ -599,7 +600,7 @@ def _least_entropy(law: Law, direction: float, size: float) -> float:
 def private_stopping_lower_bound(
     mean: Number,
     alpha: Fraction,
-    beta: _BelowQuarter,
+    beta: BelowQuarter,
     epsilon: Budget,
     half_range: Positive = 1.0,
     *,
@@ -654,7 +655,7 @@ def _privacy_rate(
 
 @checked_arguments
 def stopping_complexity_lower_bound(
-    law: Law, alpha: Fraction, beta: _BelowQuarter, epsilon: ArrayLike = math.inf
+    law: Law, alpha: Fraction, beta: BelowQuarter, epsilon: ArrayLike = math.inf
 ) -> float | Floats:
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 

@@ -19,6 +19,7 @@ from dpbandits.fast import lazy_batches as lazy_batches
 from dpbandits.fast import lazy_race as lazy_race
 from dpbandits.fast import ldp_ucb as ldp_ucb
 from dpbandits.fast import passing as passing
+from dpbandits.fast import promised as promised
 from dpbandits.fast import robust_ucb as robust_ucb
 from dpbandits.fast import rounds as rounds
 from dpbandits.fast import skipping as skipping

@@ -1,6 +1,7 @@
 """Privacy mechanisms: the only place of the package that draws noise."""
 
 from dpbandits._secure import secure_generator as secure_generator
+from dpbandits.mechanisms.choices import CountChoice as CountChoice
 from dpbandits.mechanisms.counters import AdaptiveTree as AdaptiveTree
 from dpbandits.mechanisms.counters import BinaryTree as BinaryTree
 from dpbandits.mechanisms.counters import HybridCounter as HybridCounter

@@ -1,0 +1,227 @@
+"""Samples of private stopping where a standard deviation is promised: from above, from below."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from dpbandits._validation import check_kind
+from dpbandits.bounds.bernstein import bernstein_samples, bernstein_scale
+from dpbandits.bounds.stopping import BelowQuarter, check_law
+from dpbandits.configuration import (
+    Budget,
+    Fraction,
+    NonNegative,
+    Number,
+    Positive,
+    checked_arguments,
+)
+from dpbandits.rewards.laws import Law
+from dpbandits.stopping.base import check_mean
+from dpbandits.stopping.promised import CONFIRMING, DENIED, REACH, DPPromisedStop
+
+__all__ = [
+    "LeastSamples",
+    "promised_lower_bound",
+    "promised_minimax_lower_bound",
+    "promised_samples",
+]
+
+
+class LeastSamples(NamedTuple):
+    """What no private rule goes below.
+
+    Attributes
+    ----------
+    median : float
+        For every n below it, a run has halted by n samples with probability below 1/2.
+    mean : float
+        Bound on the mean number of samples.
+
+    Examples
+    --------
+    >>> promised_lower_bound(0.1, 0.5, 0.05, epsilon=0.1, promise=1e-4).median < 22
+    True
+    """
+
+    median: float
+    mean: float
+
+
+def _least(log_rate: float, share: float, beta: float) -> LeastSamples:
+    """Return the bounds that P(τ ≤ n) ≤ β + share·e^(n·log_rate) gives."""
+    if math.isinf(log_rate):
+        return LeastSamples(0.0, 0.0)
+    last = math.floor(math.log((1.0 - beta) / share) / log_rate)
+    series = 1.0  # Σ e^(n·log_rate), n = 0, …, last
+    if last:
+        series = math.expm1((last + 1) * log_rate) / math.expm1(log_rate)
+    mean = (last + 1) * (1.0 - beta) - share * series
+    return LeastSamples(math.log((0.5 - beta) / share) / log_rate, max(mean, 0.0))
+
+
+@checked_arguments
+def promised_lower_bound(
+    mean: Number,
+    alpha: Fraction,
+    beta: BelowQuarter,
+    epsilon: Budget,
+    promise: Positive,
+    deviation: NonNegative = 0.0,
+    half_range: Positive = 1.0,
+) -> LeastSamples:
+    """Bound from below the samples of any ε-DP rule that is right on laws of deviation ≤ σ.
+
+    On every law of this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 + d(e^ε − 1))^n. With δ =
+    2α|μ|/(1 + α) and b = σ² + δ² − s², d is the greater of 2δ²/(b + √(b² + 4s²δ²)), which is
+    δ²/(δ² + σ²) for s = 0, and δ/(R + |μ|), as without a promise.
+
+    Parameters
+    ----------
+    mean : float
+        Mean μ ≠ 0 of the samples, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1/4).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    promise : float
+        σ > 0, for which the rule is right.
+    deviation : float
+        Standard deviation s of the law, at most σ.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    LeastSamples
+        The bounds; 0 for ε = ∞.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> least = promised_lower_bound(0.1, 0.5, 0.05, epsilon=0.1, promise=0.03)
+    >>> round(least.median, 1), round(least.mean, 1)
+    (26.2, 23.1)
+    """
+    size = check_mean(mean, alpha, half_range) / half_range
+    told, own = promise / half_range, deviation / half_range
+    if not own <= told:
+        raise ValueError(f"deviation={deviation!r} is out of range; allowed: at most the promise")
+    move = 2.0 * alpha * size / (1.0 + alpha)
+    told, own = told / move, own / move  # in units of δ
+    b = told * told + 1.0 - own * own
+    distance = max(2.0 / (b + math.hypot(b, 2.0 * own)), move / (1.0 + size))
+    if epsilon > 700:
+        return _least(math.log(distance) + epsilon, beta, beta)
+    return _least(math.log1p(distance * math.expm1(epsilon)), beta, beta)
+
+
+@checked_arguments
+def promised_minimax_lower_bound(
+    mean: Number,
+    alpha: Fraction,
+    beta: BelowQuarter,
+    epsilon: Budget,
+    half_range: Positive = 1.0,
+) -> LeastSamples:
+    """Bound from below the samples of any ε-DP rule on the worst of some laws without variance.
+
+    There are m = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R, no
+    two of which have an approximation in common. On one of them P(τ ≤ n) ≤ β + βe^(εn)/(m − 1).
+    However small a deviation is promised, it serves for no more.
+
+    Parameters
+    ----------
+    mean : float
+        The least mean μ ≠ 0, in [−R, R].
+    alpha : float
+        Relative error α, in (0, 1).
+    beta : float
+        Probability β of a greater error, in (0, 1/4).
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+    half_range : float
+        R > 0: the samples lie in [−R, R].
+
+    Returns
+    -------
+    LeastSamples
+        The bounds; 0 for ε = ∞.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> least = promised_minimax_lower_bound(0.01, 0.5, 0.05, epsilon=0.1)
+    >>> round(least.median, 1), round(least.mean, 1)
+    (43.9, 39.9)
+    """
+    size = check_mean(mean, alpha, half_range) / half_range
+    steps = -math.log(size) / (math.log1p(alpha) - math.log1p(-alpha))
+    others = 2 * max(1, math.ceil(steps)) - 1
+    return _least(epsilon, beta / others, beta)
+
+
+@checked_arguments
+def promised_samples(rule: DPPromisedStop, law: Law) -> float:
+    """Bound the mean number of samples of `DPPromisedStop` on a law that keeps the promise.
+
+    (n + r(3n + cB))/p where windows decide: p is the least probability that an epoch chooses a
+    right one, r the greatest that it chooses "near 0", c that this is confirmed, and B bounds the
+    mean of Bernstein stopping. Near 0 it is (n/p + 3n)/0.99 + B.
+
+    Parameters
+    ----------
+    rule : DPPromisedStop
+        The rule, with β ≤ 1/10.
+    law : Law
+        Law of the samples, of mean μ ≠ 0.
+
+    Returns
+    -------
+    float
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of another type, or the law breaks the promise.
+
+    Examples
+    --------
+    >>> from dpbandits.rewards.laws import low_variance
+    >>> rule = DPPromisedStop(epsilon=0.1, alpha=0.5, beta=0.05, deviation=1e-4)
+    >>> [round(promised_samples(rule, low_variance(mean, 1e-4))) for mean in (0.1, 0.03, 0.01)]
+    [88, 90, 95]
+    """
+    check_kind("rule", rule, DPPromisedStop, "DPPromisedStop(0.1, 0.5, 0.05, 1e-4)")
+    check_law(law)
+    if not law.variance <= (rule.deviation * (1.0 + 1e-12)) ** 2:
+        raise ValueError(f"law={law!r} breaks the promise; allowed: deviations of at most σ")
+    last = rule.fallback
+    tail = bernstein_samples(law, last.alpha, last.beta, last.epsilon)
+    tail += 280.0 * bernstein_scale(law, last.alpha, last.epsilon)
+    plan = rule.plan
+    if plan is None:
+        return tail
+    choice, size = plan.choice, abs(law.mean) / rule.half_range
+    rate, n = choice.epsilon, choice.size
+    right = plan.least_right * (1.0 - rule.straddle(law.mean))
+    outside = n * math.log1p(math.expm1(rate) / REACH**2)
+    if size <= plan.near - plan.margin:  # "near 0" may be right
+        right = plan.least_right * (1.0 - plan.straddle)
+        return (n / right + CONFIRMING * n) / (1.0 - DENIED) + tail
+    chosen = choice.weight * 0.5 * math.exp(outside - rate * choice.threshold)
+    confirmed = min(0.5 * math.exp(CONFIRMING * outside - rate * plan.confirmed_at), 1.0)
+    if size < plan.near + plan.margin:
+        confirmed = 1.0
+    return (n + chosen * (CONFIRMING * n + confirmed * tail)) / right

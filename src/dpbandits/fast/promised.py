@@ -1,0 +1,59 @@
+"""Stopping with a promise, on samples of a law: blocks of samples, and then Bernstein's epochs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dpbandits._arrays import Rng
+from dpbandits.acceleration import accelerates
+from dpbandits.fast.fresh_epochs import draw_announced
+from dpbandits.rewards.laws import Law
+from dpbandits.rewards.run import Ended
+from dpbandits.stopping.base import Samples
+from dpbandits.stopping.promised import DPPromisedStop
+
+
+def _blocks(law: Law, rng: Rng, size: int) -> Iterator[float]:
+    """Yield independent samples of a law, drawn so many at once."""
+    while True:
+        yield from law.sample(rng, size).tolist()
+
+
+@accelerates(DPPromisedStop, on=Law, name="epoch by epoch")
+def draw_promised(
+    rule: DPPromisedStop, law: Law, max_samples: int, rng: Rng
+) -> tuple[int, float, bool]:
+    """Draw a run: the rule's own choice of a window, and Bernstein stopping by its epochs.
+
+    Parameters
+    ----------
+    rule : DPPromisedStop
+        The rule.
+    law : Law
+        Law of the samples.
+    max_samples : int
+        Samples after which a run that has not halted ends.
+    rng : numpy.random.Generator
+        Source of all randomness, samples included.
+
+    Returns
+    -------
+    samples : int
+        Number of samples taken.
+    estimate : float
+        What the rule released; nan if it has not halted.
+    halted : bool
+        Whether the rule halted.
+    """
+    size = 1 if rule.plan is None else min(rule.plan.choice.size, 10_000)
+    samples = Samples(_blocks(law, rng, size), max_samples)
+    try:
+        found = rule.locate(samples, rng)
+    except Ended:
+        return samples.taken, math.nan, False
+    if found is not None:
+        return samples.taken, found, True
+    left = max_samples - samples.taken
+    taken, estimate, halted = draw_announced(rule.fallback, law, left, rng)
+    return samples.taken + taken, estimate, halted

@@ -1,0 +1,136 @@
+"""Choosing by counts: one option, or none, with all of the budget on each count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from dpbandits._arrays import Rng
+from dpbandits._validation import check_integer
+from dpbandits.configuration import (
+    LONGEST,
+    Configuration,
+    Count,
+    Positive,
+    checked_arguments,
+    whole,
+)
+from dpbandits.guarantees import Guaranteed, PrivacyGuarantee
+from dpbandits.mechanisms.noise import laplace_cdf_kernel
+
+__all__ = ["CountChoice"]
+
+_Size = Annotated[int, whole(1, LONGEST)]
+
+
+@dataclass(frozen=True)
+class CountChoice(Guaranteed, Configuration):
+    """Choose one of m options by how many of n samples each has, or choose none. Ours.
+
+    With F the distribution function of Lap(1/ε) and a threshold κ ≥ n/2, option j is chosen with
+    probability M·F(c_j − κ), c_j its count, and none with what is left. Each sample belongs to one
+    option at most, so Σc_j ≤ n, and M = 1/(1 + F(n − 2κ) + (m − 2)F(−κ)) leaves something.
+    ε-differentially private where one sample is changed. The
+    exponential mechanism needs an exponent of ε/2 for that, as one change moves two counts.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget ε > 0, finite.
+    size : int
+        Number n of samples, at least 1.
+    options : int
+        Number m of options, at least 1.
+    threshold : float
+        κ, at least n/2.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> choice = CountChoice(epsilon=0.1, size=70, options=13, threshold=50.0)
+    >>> [round(choice.probability(count), 4) for count in (0, 35, 70)]
+    [0.0032, 0.1051, 0.8779]
+    """
+
+    epsilon: Positive
+    size: _Size
+    options: Count
+    threshold: Positive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.threshold >= 0.5 * self.size:
+            raise ValueError(
+                f"threshold={self.threshold!r} is out of range; allowed: at least size/2"
+            )
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        return PrivacyGuarantee("central", self.epsilon)
+
+    @property
+    def weight(self) -> float:
+        """M, below which all probabilities stay."""
+        crossing = self._cdf(self.size - 2.0 * self.threshold)
+        return 1.0 / (1.0 + crossing + (self.options - 2) * self._cdf(-self.threshold))
+
+    def _cdf(self, x: float) -> float:
+        """Return F(x)."""
+        return float(laplace_cdf_kernel(x, 1.0 / self.epsilon))
+
+    @checked_arguments
+    def probability(self, count: Annotated[int, whole(0, LONGEST)]) -> float:
+        """Return M·F(c − κ), with which an option of count c is chosen.
+
+        Parameters
+        ----------
+        count : int
+            Its count c, from 0 to n.
+
+        Returns
+        -------
+        float
+            The probability.
+
+        Raises
+        ------
+        ValueError
+            If the count is out of its range.
+        """
+        check_integer("count", count, 0, self.size)
+        return self.weight * self._cdf(count - self.threshold)
+
+    def draw(self, rng: Rng, counts: Mapping[int, int]) -> int | None:
+        """Draw an option, or none.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the choice, from which one or two numbers are drawn.
+        counts : mapping of int to int
+            Number of an option, from 0 to m − 1 → its count; what is not there has 0. Together
+            they count n samples at most, which is not checked.
+
+        Returns
+        -------
+        int or None
+            The option; None if none is chosen.
+        """
+        left = rng.random()
+        for option in sorted(counts):
+            left -= self.weight * self._cdf(counts[option] - self.threshold)
+            if left < 0.0:
+                return option
+        empty = self.options - len(counts)
+        left -= empty * self.weight * self._cdf(-self.threshold)
+        if left >= 0.0 or not empty:
+            return None
+        found = int(rng.integers(empty))
+        for option in sorted(counts):
+            found += option <= found
+        return found

@@ -1,0 +1,329 @@
+"""Private stopping with a promised standard deviation: choose the window in which samples lie."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Annotated, ClassVar, NamedTuple
+
+from dpbandits._arrays import Rng
+from dpbandits._validation import SMALLEST, check_positive, check_range
+from dpbandits.configuration import Budget, Fraction, Number, Positive, checked_arguments
+from dpbandits.guarantees import PrivacyGuarantee
+from dpbandits.mechanisms import CountChoice, laplace
+from dpbandits.rewards.tables import Tables
+from dpbandits.stopping.base import Samples, StoppingRule
+from dpbandits.stopping.bernstein import DPBernsteinStop
+
+__all__ = ["DPPromisedStop"]
+
+REACH = 4.0
+"""z: a window is right for means that are z standard deviations outside of it."""
+LOWEST = 3.0
+"""The lowest window begins between 1 + 3 and 1 + 3ρ times zσ/α."""
+PARTS = 5.0
+"""Bernstein stopping gets one part of β in five."""
+DENIED = 0.01
+"""Probability with which "near 0" is not confirmed where it is true."""
+CONFIRMING = 3
+"""How many times as many samples "near 0" is confirmed with as it is found with."""
+STEEPEST = 2.0
+"""Exponent beyond which a budget is not used by counts: a few samples are outside of windows."""
+_GROWTH = 1.01  # from one number of samples that is tried to the next
+
+_Deviation = Annotated[float, partial(check_positive, infinite=True)]
+_BelowHalf = Annotated[
+    float,
+    partial(
+        check_range,
+        low=PARTS * SMALLEST,
+        high=math.nextafter(0.5, 0.0),
+        allowed="between 0 and 1/2",
+    ),
+]
+
+
+class WindowPlan(NamedTuple):
+    """Windows, and the two questions that are asked about them; lengths are in units of R.
+
+    Attributes
+    ----------
+    margin : float
+        t = zσ: a window is right for means up to t outside of it.
+    windows : int
+        Number w of windows on either side of "near 0".
+    offset, lowest, ratio : float
+        t/α, y and ρ: the ends of windows are t/α + y·ρ^(k + u), k = 0, …, w.
+    choice : CountChoice
+        The first question, which window has most of n fresh samples.
+    confirmed_at : float
+        κ′ of the second one, whether at least κ′ of 3n fresh samples, with noise, lie near 0.
+    straddle : float
+        s: greatest probability, over the shift u, that an end is within t of the mean.
+    least_right : float
+        A lower bound on the probability that an epoch chooses something right, for a mean that is
+        farther than t from every end.
+
+    Examples
+    --------
+    >>> plan = DPPromisedStop(epsilon=0.1, alpha=0.5, beta=0.05, deviation=1e-4).plan
+    >>> plan.windows, plan.choice.size, round(plan.choice.threshold, 2), round(plan.least_right, 3)
+    (6, 73, 54.73, 0.84)
+    """
+
+    margin: float
+    windows: int
+    offset: float
+    lowest: float
+    ratio: float
+    choice: CountChoice
+    confirmed_at: float
+    straddle: float
+    least_right: float
+
+    @property
+    def near(self) -> float:
+        """Size below which samples of a mean lie that may be called near 0; |μ| is t less."""
+        return self.offset + self.lowest * self.ratio + 2.0 * self.margin
+
+    def window(self, sample: float, shift: float) -> int:
+        """Return the window of a sample.
+
+        Parameters
+        ----------
+        sample : float
+            X/R.
+        shift : float
+            u in [0, 1).
+
+        Returns
+        -------
+        int
+            0 near 0; else 2k − 1 or 2k, for a sample above or below 0, with k from 1 to w.
+        """
+        beyond = abs(sample) - self.offset
+        if beyond <= 0.0:
+            return 0
+        place = math.log(beyond / self.lowest) / math.log(self.ratio) - shift
+        if place < 0.0:
+            return 0
+        k = 1 + min(int(place), self.windows - 1)
+        return 2 * k - 1 if sample > 0.0 else 2 * k
+
+    def estimate(self, window: int, shift: float, alpha: float) -> float:
+        """Return (1 + α)(e − t), e the lower end, which serves for all means of a window.
+
+        Parameters
+        ----------
+        window : int
+            Number of the window, as `window` has it, from 1.
+        shift : float
+            u in [0, 1).
+        alpha : float
+            α.
+
+        Returns
+        -------
+        float
+            The estimate, in units of R and of size 1 at most.
+        """
+        end = self.offset + self.lowest * math.pow(self.ratio, (window - 1) // 2 + shift)
+        size = min((1.0 + alpha) * (end - self.margin), 1.0)
+        return size if window % 2 else -size
+
+
+@lru_cache(maxsize=1024)
+def _plan(rule: DPPromisedStop) -> WindowPlan | None:
+    """Return the plan with the fewest samples in the mean; None if there is no window."""
+    margin = REACH * (rule.deviation / rule.half_range)
+    ratio = (1.0 + rule.alpha) / (1.0 - rule.alpha)
+    offset = margin / rule.alpha
+    lowest = LOWEST * offset
+    if not lowest * ratio < 1.0 - offset:
+        return None
+    windows = math.ceil(math.log((1.0 - offset) / lowest) / math.log(ratio))
+    straddle = math.log1p(2.0 * margin / lowest) / math.log(ratio)
+    rate = min(rule.epsilon, STEEPEST)
+    spread = math.log1p(math.expm1(rate) / REACH**2)  # of the logarithm, for a sample outside
+    wrong = (1.0 - DENIED) * (1.0 - 1.0 / PARTS) * rule.beta
+    odds = wrong / (1.0 - wrong) * (1.0 - straddle)
+    best: WindowPlan | None = None
+    size, mean = max(1, int(1.0 / rate)), math.inf
+    while size < mean:
+        outside = math.exp(spread * size)
+        others = outside + 2 * windows - 1
+        root = math.log(others / odds) + (spread - rate) * size
+        if root < 0.0:
+            log_scale = math.log(others / odds) - math.log1p(math.sqrt(-math.expm1(root)))
+            threshold = max(log_scale / rate, 0.5 * size)
+            choice = CountChoice(rate, size, 2 * windows + 1, threshold)
+            right = 1.0 - 0.5 * math.exp(rate * (threshold - size) + spread * size)
+            right *= choice.weight
+            if size < mean * right:
+                mean = size / right
+                last = (math.log(0.5 / DENIED) + CONFIRMING * size * spread) / rate
+                best = WindowPlan(
+                    *(margin, windows, offset, lowest, ratio, choice),
+                    *(CONFIRMING * size - last, straddle, right),
+                )
+        size = max(size + 1, int(size * _GROWTH))
+    return best
+
+
+@dataclass(frozen=True)
+class DPPromisedStop(StoppingRule):
+    """Private stopping for laws whose standard deviation is promised to be at most σ. Ours.
+
+    Let t = 4σ, ρ = (1 + α)/(1 − α), y = 3t/α. An epoch draws u, uniform on [0, 1), cuts [−R, R]
+    at the ends ±(t/α + yρ^(k + u)), k = 0, 1, …, into windows and what is near 0, counts how many
+    of n fresh samples each has, and chooses one of them, or none, by `CountChoice`:
+
+    - a window with the lower end e: the rule halts with ±(1 + α)(e − t), an approximation of every
+      mean that is at most t outside of the window;
+    - near 0: if at least κ′ of 3n fresh samples, with noise, are nearer than t/α + yρ + 2t, the
+      rule goes on with fresh samples and `DPBernsteinStop`, whose β is a fifth of this one's;
+    - none, or near 0 is not confirmed: another epoch.
+
+    n and the threshold κ are those with the least mean number of samples for which the proof
+    allows β; `plan` has them. If t/α + 3ρt/α ≥ R there are no windows, and the rule is
+    `DPBernsteinStop`.
+
+    ε-differentially private on every stream, whether or not the promise is kept; (α, β)-correct on
+    laws that keep it. Where it is broken, the estimate is that of the
+    window where most samples are, and may be wrong nearly always. The paper has no such rule: SS19,
+    §6, speaks of laws of smaller variance.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε of at least 10⁻³⁰; with ``inf`` nothing is private, and the choice has the
+        exponent 2, which it has for every ε ≥ 2.
+    alpha : float
+        Relative error α in (0, 1) that is allowed.
+    beta : float
+        Probability β in (0, 1/2) with which the error may be greater.
+    deviation : float
+        σ > 0, the promise, in units of a sample; ``inf`` promises nothing.
+    half_range : float
+        R > 0; the samples lie in [−R, R].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> law = dpb.laws.low_variance(0.1, 1e-4)
+    >>> rule = dpb.DPPromisedStop(epsilon=0.1, alpha=0.5, beta=0.05, deviation=1e-4)
+    >>> runs = dpb.estimate(rule, law, n_runs=50)
+    >>> floor = dpb.bounds.private_stopping_lower_bound(0.1, 0.5, 0.05, epsilon=0.1)
+    >>> bool(3 * runs.samples.mean() < floor), round(floor)
+    (True, 346)
+    """
+
+    label: ClassVar[str] = "DP-Promised"
+    source: ClassVar[str] = "ours; SS19, §6, speaks of smaller variances"
+
+    epsilon: Budget
+    alpha: Fraction
+    beta: _BelowHalf
+    deviation: _Deviation = math.inf
+    half_range: Positive = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.fallback  # noqa: B018 (refuses an ε that is too small)
+
+    @property
+    def guarantee(self) -> PrivacyGuarantee:
+        return PrivacyGuarantee("central", self.epsilon)
+
+    @property
+    def plan(self) -> WindowPlan | None:
+        """Windows and thresholds; None if there is no window, and Bernstein stopping is all."""
+        return _plan(self)
+
+    @property
+    def fallback(self) -> DPBernsteinStop:
+        """Bernstein stopping, as it goes on where the mean is near 0."""
+        beta = self.beta if self.plan is None else self.beta / PARTS
+        return DPBernsteinStop(self.epsilon, self.alpha, beta, self.half_range)
+
+    @property
+    def tables(self) -> Tables:
+        """Tables of one epoch, after which the rule may halt."""
+        if self.plan is None:
+            return self.fallback.tables
+        return super().tables._replace(least=self.plan.choice.size)
+
+    @checked_arguments
+    def straddle(self, mean: Number) -> float:
+        """Return the greatest probability with which an end of a window is within t of the mean.
+
+        Parameters
+        ----------
+        mean : float
+            μ in [−R, R].
+
+        Returns
+        -------
+        float
+            The probability, over the shift u; 0 if there are no windows.
+
+        Raises
+        ------
+        ValueError
+            If `mean` is out of range.
+        """
+        if not abs(mean) <= self.half_range:
+            allowed = "in [-half_range, half_range]"
+            raise ValueError(f"mean={mean!r} is out of range; allowed: {allowed}")
+        plan = self.plan
+        if plan is None:
+            return 0.0
+        beyond = abs(mean) / self.half_range - plan.offset
+        last = beyond + plan.margin
+        if last <= plan.lowest:
+            return 0.0
+        first = max(beyond - plan.margin, plan.lowest)
+        return min(math.log(last / first) / math.log(plan.ratio), 1.0)
+
+    def locate(self, samples: Samples, rng: Rng) -> float | None:
+        """Take samples until a window is chosen, or "near 0" is confirmed.
+
+        Parameters
+        ----------
+        samples : Samples
+            The samples, in [−R, R], one after another.
+        rng : numpy.random.Generator
+            Source of shifts, choices and noise.
+
+        Returns
+        -------
+        float or None
+            The estimate; None if the mean is near 0, or there are no windows.
+        """
+        plan, unit = self.plan, self.half_range
+        if plan is None:
+            return None
+        choice = plan.choice
+        while True:
+            shift = rng.random()
+            counts = Counter(plan.window(samples.next() / unit, shift) for _ in range(choice.size))
+            chosen = choice.draw(rng, counts)
+            # from here on, only what was chosen
+            if chosen:
+                return unit * plan.estimate(chosen, shift, self.alpha)
+            if chosen == 0:
+                fresh = (samples.next() for _ in range(CONFIRMING * choice.size))
+                near = sum(abs(sample) <= plan.near * unit for sample in fresh)
+                if near + laplace(rng, 1.0 / choice.epsilon) >= plan.confirmed_at:
+                    return None
+
+    def stop(self, samples: Samples, rng: Rng) -> float:
+        found = self.locate(samples, rng)
+        return self.fallback.stop(samples, rng) if found is None else found
