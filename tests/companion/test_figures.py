@@ -156,11 +156,12 @@ def test_curves_can_be_told_apart_in_grey():
     for a, b in itertools.combinations(looks, 2):
         assert a.line != b.line or (a.width != b.width and abs(grey(a) - grey(b)) > 0.15)
     kinds = (dpb.NAS, dpb.DPNAS, dpb.DPExponentialNAS, dpb.EBGStop, dpb.DPBernsteinStop)
+    kinds += (dpb.DPPromisedStop,)
     free = f"{dpb.DPExponentialNAS.label}, ε = ∞"
     assert {*stopping.RULE_LOOKS} == {free, *(kind.label for kind in kinds)}
     rules = stopping.RULE_LOOKS.values()
     assert len({(look.line, look.marker) for look in rules}) == len(rules)
-    assert len({look.colour for label, look in stopping.RULE_LOOKS.items() if label != free}) == 5
+    assert len({look.colour for label, look in stopping.RULE_LOOKS.items() if label != free}) == 6
     for a, b in itertools.combinations(comparison.HEAD_LOOKS.values(), 2):
         assert (a.line, a.marker) != (b.line, b.marker)
 

@@ -11,12 +11,21 @@ from scipy.optimize import brentq
 from companion.certify import attempt
 from companion.claims import ss19_certificates as certificates
 from companion.claims.findings import Finding, claim, entries, extremes, finding
-from companion.claims.verdicts import CANNOT_TELL, CONDITION, HOLDS, decide
+from companion.claims.verdicts import CONDITION, HOLDS, decide
 from dpbandits import bounds, estimate, stopping
 from dpbandits.rewards.laws import Law, low_variance, shifted_beta, two_point, uniform
-from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, EBGStop, Estimates, NASFamily
+from dpbandits.stopping import (
+    DPNAS,
+    NAS,
+    DPExponentialNAS,
+    DPPromisedStop,
+    EBGStop,
+    Estimates,
+    NASFamily,
+)
 from dpbandits.stopping.halting import noise_allowance, sampling_width
 
+_MEANS = (0.1, 0.03, 0.01)
 GRID = tuple(itertools.product((1e-6, 1e-3, 0.1, 0.3), (0.01, 0.5, 0.9), (1e-9, 0.01, 0.5)))
 """Means |μ|/R, relative errors α and probabilities β."""
 
@@ -484,20 +493,6 @@ def matches() -> Finding:
     )
 
 
-def _promised_floor(
-    mean: float, alpha: float, beta: float, epsilon: float, deviation: float
-) -> float:
-    """Return what is left of the private lower bound if σ ≤ deviation is promised, R = 1.
-
-    On a law of vanishing variance. The law that it is confused with moves the mean down by
-    δ = 2αμ/(1 + α), with a share d of its mass at the distance δ/d. Its variance is
-    δ²·(1 − d)/d, and must be the promised one at most; and the distance at most 1 + μ.
-    """
-    move = 2 * alpha * mean / (1 + alpha)
-    share = max(move / (1 + mean), move**2 / (move**2 + deviation**2))
-    return math.log((0.5 - beta) / beta) / float(bounds.group_privacy_factor(share, epsilon))
-
-
 @claim("ss19-variance-bypass", "§6", at="small-variance")
 def bypass() -> Finding:
     """Restricted to laws of much smaller variance, one may bypass the private lower bound."""
@@ -511,27 +506,39 @@ def bypass() -> Finding:
         narrow = bounds.private_stopping_lower_bound(mean, alpha, 0.05, 0.1)
         hard = bounds.private_stopping_lower_bound(mean, alpha, 0.05, 0.1, two_point=True)
         same.append(narrow / hard)
-    problem = 0.1, 0.5, 0.05, 0.1
-    without = bounds.private_stopping_lower_bound(*problem)
-    floors = {deviation: _promised_floor(*problem, deviation) for deviation in (1.0, 0.1, 0.03)}
-    fits = confused and min(same) >= 0.5 and math.isclose(floors[1.0], without)
-    some, few = round(floors[0.1]), round(floors[0.03])
+    problem = 0.5, 0.05, 0.1  # α, β, ε
+    without = {mean: bounds.private_stopping_lower_bound(mean, *problem) for mean in _MEANS}
+    floors = {
+        deviation: bounds.promised_lower_bound(_MEANS[0], *problem, deviation).median
+        for deviation in (1.0, 0.1, 0.03)
+    }
+    fits = confused and min(same) >= 0.5 and math.isclose(floors[1.0], without[_MEANS[0]])
+    rule = DPPromisedStop(problem[2], *problem[:2], deviation=1e-4)
+    takes = {mean: bounds.promised_samples(rule, low_variance(mean, 1e-4)) for mean in _MEANS}
+    passes = all(takes[mean] < without[mean] / 2 for mean in _MEANS)  # a mean is half a median
+    most = max(takes.values())
     reason = (
-        "Open as printed: a restriction is a promise to the rule, and it is not known what a rule "
-        "can make of it; none is given there or here. Without the promise it is impossible. A rule "
-        "that is right on all of [−R, R] has to tell a law of small variance from its mixture with "
-        "−R, and the private bound is at least half of that on the hard law, whatever the "
-        f"variance: at |μ| = ε = 0.1 and R = 1, α = 1/2, β = 0.05, a median of {without:.0f} "
-        "samples. With the promise the same argument may use laws of the promised variance only, "
-        f"and leaves {some} samples for σ ≤ 0.1 and {few} for σ ≤ 0.03. Whether so few are enough "
-        "is not known."
+        "Holds if the restriction is a promise to the rule. At ε = 0.1, α = 1/2, β = 0.05, R = 1 "
+        f"DPPromisedStop takes at most {most:.0f} samples in the mean at μ = 0.1, 0.03 and 0.01, "
+        "if σ ≤ 10⁻⁴ is promised; without a promise no private rule has a median below "
+        f"{', '.join(f'{floor:.0f}' for floor in without.values())}, nor a mean below half of it. "
+        "Without the promise it is impossible: a rule that is right on all of [−R, R] has to tell "
+        "a law of small variance from its mixture with −R, and the private bound is at least half "
+        "of that on the hard law, whatever the variance. With it the same argument leaves "
+        f"{floors[0.1]:.1f} samples at μ = 0.1 for σ ≤ 0.1 and {floors[0.03]:.1f} for σ ≤ 0.03; "
+        "where σ is not far below |μ|, no rule is known to come near that."
     )
     return finding(
-        decide(fits and few < some < without, CANNOT_TELL),
-        {CANNOT_TELL: reason},
+        decide(fits and passes, CONDITION),
+        {CONDITION: reason},
         ("bound on a law of small variance / on the hard law, least", min(same), 3),
+        *((f"least median, μ = {mean:g}", floor, 1) for mean, floor in without.items()),
         *(
-            (f"least median, σ ≤ {deviation:g} promised", floor, 1)
+            (f"most mean samples, σ ≤ 10⁻⁴ promised, μ = {mean:g}", samples, 1)
+            for mean, samples in takes.items()
+        ),
+        *(
+            (f"least median, μ = 0.1, σ ≤ {deviation:g} promised", floor, 1)
             for deviation, floor in floors.items()
         ),
     )

@@ -55,6 +55,7 @@ RULE_LOOKS = {
     "DP-exp-NAS, ε = ∞": Look(COLOURS["black"], DASHED, "D", 1.7),
     "DP-Bernstein": Look(COLOURS["purple"], "-", "X", 2.0),
     "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
+    "DP-Promised": Look(COLOURS["orange"], "-", "P", 2.0),
 }
 """Label of a stopping rule → its colour, line and marker, the same in every figure."""
 

@@ -74,7 +74,8 @@ def promised_lower_bound(
 
     On every law of this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 + d(e^ε − 1))^n. With δ =
     2α|μ|/(1 + α) and b = σ² + δ² − s², d is the greater of 2δ²/(b + √(b² + 4s²δ²)), which is
-    δ²/(δ² + σ²) for s = 0, and δ/(R + |μ|), as without a promise.
+    δ²/(δ² + σ²) for s = 0, and δ/(R + |μ|), as without a promise. Proof:
+    :prf:ref:`thm-promised-lower`.
 
     Parameters
     ----------
@@ -134,7 +135,8 @@ def promised_minimax_lower_bound(
 
     There are m = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R, no
     two of which have an approximation in common. On one of them P(τ ≤ n) ≤ β + βe^(εn)/(m − 1).
-    However small a deviation is promised, it serves for no more.
+    However small a deviation is promised, it serves for no more. Proof:
+    :prf:ref:`thm-promised-lower`.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ def promised_samples(rule: DPPromisedStop, law: Law) -> float:
 
     (n + r(3n + cB))/p where windows decide: p is the least probability that an epoch chooses a
     right one, r the greatest that it chooses "near 0", c that this is confirmed, and B bounds the
-    mean of Bernstein stopping. Near 0 it is (n/p + 3n)/0.99 + B.
+    mean of Bernstein stopping. Near 0 it is (n/p + 3n)/0.99 + B. Proof: :prf:ref:`thm-promised`.
 
     Parameters
     ----------

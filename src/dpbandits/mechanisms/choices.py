@@ -10,8 +10,8 @@ from dpbandits._arrays import Rng
 from dpbandits._validation import check_integer
 from dpbandits.configuration import (
     LONGEST,
+    ArmCount,
     Configuration,
-    Count,
     Positive,
     checked_arguments,
     whole,
@@ -28,10 +28,10 @@ _Size = Annotated[int, whole(1, LONGEST)]
 class CountChoice(Guaranteed, Configuration):
     """Choose one of m options by how many of n samples each has, or choose none. Ours.
 
-    With F the distribution function of Lap(1/ε) and a threshold κ ≥ n/2, option j is chosen with
-    probability M·F(c_j − κ), c_j its count, and none with what is left. Each sample belongs to one
-    option at most, so Σc_j ≤ n, and M = 1/(1 + F(n − 2κ) + (m − 2)F(−κ)) leaves something.
-    ε-differentially private where one sample is changed. The
+    With F the distribution function of Lap(1/ε) and a threshold θ ≥ n/2, option j is chosen with
+    probability M·F(c_j − θ), c_j its count, and none with what is left. Each sample belongs to one
+    option at most, so Σc_j ≤ n, and M = 1/(1 + F(n − 2θ) + (m − 2)F(−θ)) leaves something.
+    ε-differentially private where one sample is changed: :prf:ref:`lem-count-choice`. The
     exponential mechanism needs an exponent of ε/2 for that, as one change moves two counts.
 
     Parameters
@@ -41,9 +41,9 @@ class CountChoice(Guaranteed, Configuration):
     size : int
         Number n of samples, at least 1.
     options : int
-        Number m of options, at least 1.
+        Number m of options, at least 2.
     threshold : float
-        κ, at least n/2.
+        θ, at least n/2.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class CountChoice(Guaranteed, Configuration):
 
     epsilon: Positive
     size: _Size
-    options: Count
+    options: ArmCount
     threshold: Positive
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class CountChoice(Guaranteed, Configuration):
 
     @checked_arguments
     def probability(self, count: Annotated[int, whole(0, LONGEST)]) -> float:
-        """Return M·F(c − κ), with which an option of count c is chosen.
+        """Return M·F(c − θ), with which an option of count c is chosen.
 
         Parameters
         ----------

@@ -158,6 +158,7 @@ ALGORITHM_LOOKS = {
     "DP-exp-NAS, ε = ∞": Look(COLOURS["black"], DASHED, "D", 1.7),
     "DP-Bernstein": Look(COLOURS["purple"], "-", "X", 2.0),
     "DP-Hoeffding": Look(COLOURS["orange"], UNEVEN, "v", 1.7),
+    "DP-Promised": Look(COLOURS["orange"], "-", "P", 2.0),
     "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
     "UCB": Look(COLOURS["black"], "-", "", 1.5),
     "SE": Look(COLOURS["black"], DOTTED, "", 1.5),

@@ -59,9 +59,9 @@ class WindowPlan(NamedTuple):
     choice : CountChoice
         The first question, which window has most of n fresh samples.
     confirmed_at : float
-        κ′ of the second one, whether at least κ′ of 3n fresh samples, with noise, lie near 0.
+        θ′ of the second one, whether at least θ′ of 3n fresh samples, with noise, lie near 0.
     straddle : float
-        s: greatest probability, over the shift u, that an end is within t of the mean.
+        ζ: greatest probability, over the shift u, that an end is within t of the mean.
     least_right : float
         A lower bound on the probability that an epoch chooses something right, for a mean that is
         farther than t from every end.
@@ -176,22 +176,24 @@ def _plan(rule: DPPromisedStop) -> WindowPlan | None:
 class DPPromisedStop(StoppingRule):
     """Private stopping for laws whose standard deviation is promised to be at most σ. Ours.
 
+    Pseudo-code: :prf:ref:`alg-promised`.
+
     Let t = 4σ, ρ = (1 + α)/(1 − α), y = 3t/α. An epoch draws u, uniform on [0, 1), cuts [−R, R]
     at the ends ±(t/α + yρ^(k + u)), k = 0, 1, …, into windows and what is near 0, counts how many
     of n fresh samples each has, and chooses one of them, or none, by `CountChoice`:
 
     - a window with the lower end e: the rule halts with ±(1 + α)(e − t), an approximation of every
       mean that is at most t outside of the window;
-    - near 0: if at least κ′ of 3n fresh samples, with noise, are nearer than t/α + yρ + 2t, the
+    - near 0: if at least θ′ of 3n fresh samples, with noise, are nearer than t/α + yρ + 2t, the
       rule goes on with fresh samples and `DPBernsteinStop`, whose β is a fifth of this one's;
     - none, or near 0 is not confirmed: another epoch.
 
-    n and the threshold κ are those with the least mean number of samples for which the proof
+    n and the threshold θ are those with the least mean number of samples for which the proof
     allows β; `plan` has them. If t/α + 3ρt/α ≥ R there are no windows, and the rule is
     `DPBernsteinStop`.
 
     ε-differentially private on every stream, whether or not the promise is kept; (α, β)-correct on
-    laws that keep it. Where it is broken, the estimate is that of the
+    laws that keep it: :prf:ref:`thm-promised`. Where it is broken, the estimate is that of the
     window where most samples are, and may be wrong nearly always. The paper has no such rule: SS19,
     §6, speaks of laws of smaller variance.
 
