@@ -21,10 +21,17 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 from numba import njit, types
 from numba.core import sigutils
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    NullCache,
+)
 from numba.core.ccallback import CFunc
 from numba.cpython.unsafe.numbers import trailing_zeros as lowest_set_bit
 from numba.extending import overload as compiled_as
+
+from dpbandits._parts import CompilerOfParts, CompilerOfWholes, PartsOnDisk
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,14 +113,15 @@ def kernel(
         told["inline"] = "always"
 
     def compiled(function: Callable[P, R]) -> Callable[P, R]:
-        dispatcher: Any = _njit(**told)(function)
+        dispatcher: Any = _njit(**told, pipeline_class=CompilerOfWholes)(function)
         if dispatcher is not function:
             dispatcher._cache = _Cache(function)
-            if borrows:  # called from Python it counts: Numba would never let go of a generator
-                called: Any = _njit(**told | {"_nrt": False})(function)
-                called._cache = _Cache(function, borrows=True)
-                dispatcher.get_call_template = called.get_call_template
-                dispatcher.get_overload = called.get_overload
+            # called from Python it counts: Numba would never let go of a generator
+            own = {"_nrt": not borrows, "no_cpython_wrapper": True}
+            part: Any = _njit(**told | own, pipeline_class=CompilerOfParts)(function)
+            part._cache = _Cache(function, part=True, borrows=borrows)
+            dispatcher.get_call_template = part.get_call_template
+            dispatcher.get_overload = part.get_overload
         return cast("Callable[P, R]", dispatcher)
 
     return compiled if function is None else compiled(function)
@@ -411,9 +419,10 @@ class _Index(IndexDataCacheFile):
 class _Versions(FunctionCache):
     """Numba's files of one function, with a stamp of all that it was compiled from."""
 
-    def __init__(self, function: Callable[..., Any], borrows: bool) -> None:
+    def __init__(self, function: Callable[..., Any], part: bool, borrows: bool) -> None:
+        self._impl_class = PartsOnDisk if part else CompileResultCacheImpl
         super().__init__(function)
-        self._borrows = borrows
+        self._kind = part, borrows
         source = inspect.getfile(function)
         own = None
         if not os.path.isfile(source):  # a notebook's cell, which imports what it likes
@@ -429,7 +438,7 @@ class _Versions(FunctionCache):
         files = {inspect.getfile(each) for each in named} - self.files
         beyond = [source_files(file) for file in files if os.path.isfile(file)]
         stamp = _stamp(frozenset().union(*beyond)) if beyond else ""
-        return (*super()._index_key(signature, codegen), stamp, self._borrows)
+        return (*super()._index_key(signature, codegen), stamp, self._kind)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return what is kept, if it can be read."""
@@ -475,8 +484,10 @@ class FromC:
 class _Cache:
     """The cache of a kernel, which reads no file before the kernel is first called."""
 
-    def __init__(self, function: Callable[..., Any], *, borrows: bool = False) -> None:
-        self._function, self._borrows = function, borrows
+    def __init__(
+        self, function: Callable[..., Any], *, part: bool = False, borrows: bool = False
+    ) -> None:
+        self._function, self._part, self._borrows = function, part, borrows
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Refuse an array that is returned by who borrows: it could be freed too early."""
@@ -488,7 +499,7 @@ class _Cache:
     @cached_property
     def _versions(self) -> Any:
         try:
-            versions = _Versions(self._function, self._borrows)
+            versions = _Versions(self._function, self._part, self._borrows)
         except (OSError, RuntimeError, TypeError):  # no file, or no folder that can be written
             if os.path.isfile(self._function.__code__.co_filename):
                 _warn_of_no_cache("no folder can be written")

@@ -329,3 +329,23 @@ def test_the_package_runs_as_plain_python():
     scope = {}
     exec(PROGRAM, scope)
     assert pulls == scope["pulls"] and len(pulls) > 3 and scope["compiled"]
+
+
+@kernel
+def _refuses(x: float) -> float:
+    if x < 0.0:
+        raise ValueError("x is below 0")
+    return np.sqrt(x)
+
+
+@kernel
+def _asks(x: float) -> float:
+    return 1.0 + _refuses(x)
+
+
+def test_a_part_has_no_machine_code_and_its_errors_are_heard():
+    assert _asks(4.0) == 3.0 and not _refuses.overloads
+    with pytest.raises(ValueError, match="x is below 0"):
+        _asks(-1.0)
+    assert _refuses(9.0) == 3.0, "called from Python it is a whole"
+    assert len(_refuses.overloads) == 1

@@ -484,8 +484,8 @@ def _exceeds(better: Table, worse: Table, n_arms: int, threshold: float, place: 
     low, high = peak(worse), peak(better)
     first, last = _gap_range(high - low)
     starts, ends, size = np.empty(4096), np.empty(4096), 4
-    starts[:4] = (0.0, low, place, high)
-    ends[:4] = (low, place, high, 1.0)
+    starts[0], starts[1], starts[2], starts[3] = 0.0, low, place, high
+    ends[0], ends[1], ends[2], ends[3] = low, place, high, 1.0
     for _ in range(4096):
         size -= 1
         x, y = starts[size], ends[size]
