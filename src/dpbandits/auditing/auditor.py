@@ -23,19 +23,21 @@ from dpbandits._arrays import Rng
 from dpbandits._validation import check_fraction, check_integer, check_kind, check_seed
 from dpbandits.auditing.adapters import Auditable, tables_of
 from dpbandits.auditing.betting import betting_bound, least_convicted
+from dpbandits.auditing.candidates import constant
+from dpbandits.auditing.coverage import read_of
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.pair_search import Hunt, hunt
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.tape_runner import LIKELY, Program
 from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.streams import FixedRewards, TableEndedError
 from dpbandits.rewards.tables import Tables
 from dpbandits.running import check_memory
 
 __all__ = ["audit", "audit_by_search"]
 
-_ANY = Tables(2, 16)  # of what does not say on which tables it runs
+_SHORT, _LONGER, _LONGEST = 16, 4, 2**14  # lengths of what does not say on which tables it runs
 
 
 def audit(
@@ -138,6 +140,22 @@ def audit(
     )
 
 
+def _tables_for(program: Program, n_arms: int) -> Tables:
+    """Return tables that are long enough for what does not say which it needs."""
+    length = _SHORT
+    while True:
+        levels = [(own, others) for own in (0.0, 1.0) for others in (0.0, 1.0)]
+        try:
+            runs = program.requests([constant(n_arms, length, *each) for each in levels])
+        except TableEndedError:
+            if length >= _LONGEST:
+                raise
+            length *= _LONGER
+            continue
+        read = max((max(read_of(run).values(), default=0) for run in runs), default=0)
+        return Tables(2, _SHORT if length == _SHORT else 2 * read)
+
+
 def audit_by_search(
     subject: Auditable | Callable[[FixedRewards, Rng], Any],
     n_runs: int,
@@ -197,7 +215,7 @@ def audit_by_search(
     failure = check_fraction("failure", failure)
     with tqdm(desc="searching", unit="run", disable=None, leave=False) as progress:
         program = Program(subject, rng, progress)
-        tables = tables_of(subject) or _ANY
+        tables = tables_of(subject) or _tables_for(program, n_arms or 2)
         length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
         declared = guarantee or program.declared(length)
         plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)

@@ -12,14 +12,21 @@ from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.adapters import tables_of
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
-from dpbandits.stopping import DPNAS, NAS, DPExponentialNAS, DPHoeffdingStop, EBGStop
+from dpbandits.stopping import (
+    DPNAS,
+    NAS,
+    DPExponentialNAS,
+    DPHoeffdingStop,
+    DPPromisedStop,
+    EBGStop,
+)
 
 __all__ = ["NOT_AUDITED", "audited", "group_of", "unpromised"]
 
 N_PULLS = 16
 N_COUNTED = 8
 N_LOOK = 32
-ALPHA, BETA, WRONG = 0.5, 0.05, 0.1
+ALPHA, BETA, WRONG, DEVIATION = 0.5, 0.05, 0.1, 1e-4
 DELTA = math.exp(-10)
 
 NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
@@ -62,6 +69,7 @@ def _private(epsilon: float) -> dict[str, Any]:
         *(kind(epsilon) for kind in (LogarithmicCounter, HybridCounter)),
         AdaptiveTree(epsilon, N_COUNTED),
         *(kind(epsilon, ALPHA, BETA) for kind in (DPNAS, DPExponentialNAS, DPHoeffdingStop)),
+        DPPromisedStop(epsilon, ALPHA, BETA, DEVIATION),
         *(kind(epsilon) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),
         alg.DPUCBInt.calibrated(epsilon, DELTA, N_PULLS, by="interval"),
         *(kind(epsilon) for kind in (alg.DPSE, alg.TunedDPSE)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpbandits.auditing.pairs import TablePair
 
-__all__ = ["Coverage", "places_of"]
+__all__ = ["Coverage", "places_of", "read_of"]
 
 _SHOWN = 4  # ranges of rewards that a message names
 
@@ -52,6 +52,30 @@ def places_of(runs: Iterable[Sequence[tuple[int, int]]], n_arms: int, most: int)
             places = [places[k] for k in kept]
         found.append(places)
     return found
+
+
+def read_of(requests: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Return how many rewards of each arm a run read.
+
+    Parameters
+    ----------
+    requests : sequence of (int, int)
+        Arms and numbers of rewards, in order.
+
+    Returns
+    -------
+    dict of int to int
+        Arm → number of its rewards, of the arms that were asked for.
+
+    Examples
+    --------
+    >>> read_of([(0, 2), (1, 1), (0, 3)])
+    {0: 5, 1: 1}
+    """
+    read: dict[int, int] = {}
+    for arm, size in requests:
+        read[arm] = read.get(arm, 0) + size
+    return read
 
 
 @dataclass
@@ -105,10 +129,7 @@ class Coverage:
             For each run arms and numbers of rewards.
         """
         for requests in runs:
-            read: dict[int, int] = {}
-            for arm, size in requests:
-                read[arm] = read.get(arm, 0) + size
-            for arm, size in read.items():
+            for arm, size in read_of(requests).items():
                 self.read[arm] = max(self.read.get(arm, 0), size)
 
     def left(self, arm: int) -> list[int]:

@@ -620,6 +620,10 @@ class CallbackRewards(Source):
         return total
 
 
+class TableEndedError(ValueError):
+    """More rewards are asked for than a table has."""
+
+
 class FixedRewards(Source):
     """A table that a run reads: the n-th pull of an arm gives its n-th entry.
 
@@ -760,7 +764,7 @@ class FixedRewards(Source):
         arm, size = self._check(arm, size)
         first, end = int(self._read[arm]), int(self._ends[arm])
         if first + size > end:
-            raise ValueError(
+            raise TableEndedError(
                 f"table[{arm}] has {end} rewards, and {first + size} are asked for; allowed: no "
                 "more pulls (max_pulls, horizon) than the table can serve"
             )
