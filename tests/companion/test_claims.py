@@ -114,7 +114,8 @@ def test_a_chapter_judges_its_runs_and_keeps_the_other_verdicts(published):
     new = {record["id"]: record for record in content["claims"]}
     assert new["ss19-five-times"]["verdict"] == claims.FAILS
     same = [record for record in before if new[record["id"]] == record]
-    assert len(before) - 2 <= len(same) < len(before)
+    of_runs = sum(bool(claim.needs) for claim in claims.ledger(chapter="03"))
+    assert len(before) - of_runs <= len(same) < len(before)
 
 
 def test_what_is_ours_in_a_statement_is_marked():

@@ -176,7 +176,6 @@ TABLE = [
     ("ss19-guess-and-double", "GuessAndDouble", lambda b, _: dpb.GuessAndDouble(b, "square"), H),
     ("ss19-lower-bound", "bounds.private_lower_bound_rate", 0.5, F, 2, F),
     ("ss19-optimal ss19-same-order", "bounds.elimination_regret", steep, F),
-    ("ss19-optimal", "bounds.lai_robbins_rate", lambda m: 1 / (m[0] - m[1]), H),
     ("ss19-thm-4.4", "bounds.elimination_minimax_regret", 0.1, F),
     ("ss19-minimax-gap", "bounds.elimination_minimax_regret", lambda k, t, e: t**0.6, F),
     ("ss19-tree-variance ss19-tree-union", "BinaryTree.node_scale", HIGH_NODES, F),

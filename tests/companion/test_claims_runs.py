@@ -65,6 +65,7 @@ ELIMINATION = [
     ("ss19-five-times", {}, H, (6.0, 4.0), C, {"fewer_at": 0.5}, C),
     ("ss19-five-times", (6.0, 5.01), C),  # above five, but not surely
     ("ss19-five-times", (4.0, 4.0), F),
+    ("ss19-only-approach", {}, H, (0.5, 6.0), F),
     ("ss19-shapes", {}, H, {"rising": True}, C, {"bent": True}, F),
 ]
 
