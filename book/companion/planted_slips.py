@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ RUNS = {10_000: 5, 100_000: 2}
 ONE = dpb.PrivacyGuarantee("central", 1.0)
 """What every program declares."""
 
-Program = Callable[[Any, Any], Any]
+Program = Callable[..., Any]
 
 
 def _noise(rng: Any, scale: float = 1.0) -> float:
@@ -61,7 +62,7 @@ def _explore(rewards: Any, rng: Any, slip: str = "") -> list[float]:
         noise = [_noise(np.random.default_rng(7 + arm)) for arm in arms]
     seen = [x + z for x, z in zip(raw, noise, strict=True)]
     if slip == "released":  # the sums are noised again before they are published
-        return [x + _noise(rng) for x in raw]
+        return [float(x + _noise(rng)) for x in raw]
     if slip == "clipped":  # to its range, after the noise is drawn for one reward of size 1
         seen = [min(max(4.0 * x, 0.0), 12.0) + z for x, z in zip(raw, noise, strict=True)]
     best = _best(seen)
@@ -118,7 +119,7 @@ def _counter(rewards: Any, rng: Any, slip: str = "") -> list[float]:
     if slip == "leaves":
         found[0] = x[0]
     if slip == "number":  # as many numbers as rewards of 1
-        return found[:1] * (1 + round(sum(x)))
+        return [found[0]] * (1 + round(sum(x)))
     return found
 
 
@@ -127,8 +128,8 @@ def _fraction(rewards: Any, rng: Any, slip: str = "") -> float:
     x = [rewards.pull(0) for _ in range(4)]
     if slip:
         inside = [v for v in x if 0.0 < v < 1.0]
-        return sum(v > 0.5 for v in x) + _noise(rng) + 100.0 * sum(inside)
-    return sum(v > 0.5 for v in x) + _noise(rng)
+        return float(sum(v > 0.5 for v in x) + _noise(rng) + 100.0 * sum(inside))
+    return float(sum(v > 0.5 for v in x) + _noise(rng))
 
 
 def _resumed(rewards: Any, rng: Any, slip: str = "") -> list[float]:
@@ -246,10 +247,7 @@ def measure(name: str, n_runs: int, seed: int) -> dict[str, Any]:
     """
     if name in SLIPS:
         program, slip = SLIPS[name]
-
-        def subject(rewards: Any, rng: Any) -> Any:
-            return program(rewards, rng, slip)  # type: ignore[call-arg]
-
+        subject: Program = partial(program, slip=slip)
     else:
         subject = HONEST[name]()
     found = dpb.audit(subject, None, n_runs, [53, seed], FAILURE, ONE)

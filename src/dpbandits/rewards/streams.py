@@ -621,7 +621,16 @@ class CallbackRewards(Source):
 
 
 class TableEndedError(ValueError):
-    """More rewards are asked for than a table has."""
+    """More rewards are asked for than a table has.
+
+    Examples
+    --------
+    >>> try:
+    ...     FixedRewards([[1, 0]]).total(0, 3)
+    ... except TableEndedError as error:
+    ...     print(str(error).split(";")[0])
+    table[0] has 2 rewards, and 3 are asked for
+    """
 
 
 class FixedRewards(Source):
@@ -764,14 +773,18 @@ class FixedRewards(Source):
         arm, size = self._check(arm, size)
         first, end = int(self._read[arm]), int(self._ends[arm])
         if first + size > end:
-            raise TableEndedError(
-                f"table[{arm}] has {end} rewards, and {first + size} are asked for; allowed: no "
-                "more pulls (max_pulls, horizon) than the table can serve"
-            )
+            raise self._ended(arm, end, first + size)
         self._read[arm] = first + size
         if self.log:
             self._log.append((arm, size))
         return first
+
+    def _ended(self, arm: int, end: int, asked: int) -> TableEndedError:
+        """Return the error of a request beyond the end of a table."""
+        return TableEndedError(
+            f"table[{arm}] has {end} rewards, and {asked} are asked for; allowed: no more pulls "
+            "(max_pulls, horizon) than the table can serve"
+        )
 
     def tape(self) -> Tape:
         """Return what compiled loops read; they and `total` use up the same rewards.
