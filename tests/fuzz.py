@@ -235,6 +235,7 @@ PLAYING = {
         "loss",
         "sums",
         "locate",
+        "estimate_near_0",
     ),
     *(
         "cost",

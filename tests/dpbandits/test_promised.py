@@ -21,6 +21,7 @@ from dpbandits import bounds
 from dpbandits.auditing import TablePair, audit
 from dpbandits.mechanisms import CountChoice
 from dpbandits.rewards.laws import discrete, low_variance, two_point
+from dpbandits.stopping import promised
 
 RULE = dpb.DPPromisedStop(0.1, 0.5, 0.05, 1e-4)
 
@@ -202,14 +203,30 @@ def alone(s, rng, mistake=None):
             needed = 3 * n - math.log(spread / 0.02) / rate
             if near + rng.laplace(0, 1 / rate) < needed:
                 continue
-        beta = s.beta if mistake == "all of beta" else s.beta / 5
+        H = t / s.alpha + y * rho + 10 * t
+        beta = s.beta / 5
+        if H < s.R and mistake != "nothing is cut":
+            beta, less = s.beta / 10, 0.9 * s.alpha
+            if mistake == "all of beta":
+                beta = s.beta
+            b = s.deviation / 144
+            a = (1 + less) * (b + 10 * (1 + less) / s.alpha * b)
+            scale = max(1, 1 / s.epsilon) * H / (less * a)
+            scale = max(scale, (s.deviation**2 + a**2) / (less * a) ** 2)
+            most = math.ceil(50 * math.log(10 / s.beta) * scale)
+            low, high = s.law.support
+            law = discrete(np.clip([low, high], -H, H), [0.5, 0.5], H)  # of two even points
+            rest = dpb.DPBernsteinStop(s.epsilon, less, beta, H).draw(law, rng, most)
+            taken += rest.samples
+            if rest.halted and abs(rest.estimate) >= a:
+                return taken, rest.estimate
         rest = dpb.DPBernsteinStop(s.epsilon, s.alpha, beta, s.R).draw(s.law, rng, 10**9)
         return taken + rest.samples, rest.estimate
 
 
 SETTINGS = {
     "windows": Setting(0.5, 0.5, 0.1, 0.004, low_variance(0.4, 0.004), runs=6000),
-    "an end": Setting(0.5, 0.5, 0.3, 0.004, discrete([-0.5, 0.1, 0.108], [0.01, 0.5, 0.49])),
+    "an end": Setting(0.5, 0.5, 0.3, 0.008, low_variance(0.1, 0.004)),
     "near 0": Setting(0.5, 0.8, 0.05, 0.005, low_variance(-0.1, 0.005), runs=4000),
     "between": Setting(1.0, 0.7, 0.2, 0.005, low_variance(0.2, 0.005)),
     "half range 3": Setting(1.0, 0.5, 0.1, 0.01, two_point(-2.9, 3.0), 3.0),
@@ -217,7 +234,7 @@ SETTINGS = {
 }
 BROKEN = {
     "windows": ["no shift", "no margin", "half of the exponent"],
-    "near 0": ["not confirmed", "all of beta"],
+    "near 0": ["not confirmed", "all of beta", "nothing is cut"],
     "steep": ["no shift", "half of the exponent"],
 }
 
@@ -306,6 +323,57 @@ def test_near_0_it_is_bernstein_stopping_with_a_fifth_of_beta():
     before = rule.plan.choice.size / rule.plan.least_right / (1 - rule.plan.straddle)
     before = (before + 3 * rule.plan.choice.size) / 0.99
     assert found.samples.mean() < last.samples.mean() + 2 * before
+
+
+@pytest.mark.statistical
+def test_near_0_samples_are_cut_and_it_is_right_all_the_same():
+    rule, runs = dpb.DPPromisedStop(1.0, 0.5, 0.1, 1e-3), 2000
+    assert rule.fallback == dpb.DPBernsteinStop(1.0, 0.5, 0.01)
+    for law in (low_variance(0.03, 1e-3), outliers(0.01, 1e-3, -1.0), outliers(2e-3, 1e-3, 0.5)):
+        found = dpb.estimate(rule, law, runs, seed=9)
+        assert may_be_at_most(found.failures(), runs, rule.beta, 1 / 3)
+        last = dpb.estimate(rule.fallback, law, 200, seed=9).samples.mean()
+        assert 3 * found.samples.mean() < last, "cutting saves"
+
+
+def test_what_is_accepted_is_right_though_cutting_moves_the_mean():
+    """The worst law for a cut at distance D: an outlier at 2D. Control: a third of a is too low."""
+    for alpha, deviation in itertools.product((0.05, 0.5, 0.9), (1e-5, 1e-4)):
+        rule = dpb.DPPromisedStop(0.1, alpha, 0.05, deviation)
+        plan, cut, wrong = rule.plan, rule.cut, {1.0: 0, 0.3: 0}
+        H, less = cut.rule.half_range, cut.rule.alpha
+        assert less == pytest.approx(0.9 * alpha)
+        D = H - plan.reach - plan.margin
+        # E(|Z| − D)₊ of a variable of deviation σ at 0 and far away, at the worst place
+        far = np.geomspace(1.001 * D, 100 * D, 1000)
+        bias = np.max(deviation**2 / (deviation**2 + far**2) * (far - D))
+        assert bias <= deviation**2 / (4 * D) <= 1.01 * bias
+        for share in wrong:
+            for mean in np.geomspace(0.01 * cut.accepted, 10 * cut.accepted, 500):
+                for shift in (-bias, bias):
+                    for miss in (-less, less):
+                        estimate = (mean + shift) * (1 + miss)
+                        if abs(estimate) >= share * cut.accepted:
+                            wrong[share] += abs(estimate - mean) > alpha * mean * (1 + 1e-9)
+        assert wrong[1.0] == 0 < wrong[0.3]
+
+
+@pytest.mark.statistical
+def test_what_is_cut_is_given_up_in_time(monkeypatch):
+    """With little patience; fast and plain agree, for a law that is cut as well."""
+    monkeypatch.setattr(promised, "PATIENCE", 1e-3)
+    rule = dpb.DPPromisedStop(2.0, 0.9, 0.2, 1e-3)
+    assert rule.cut.most < 50
+    for law in (low_variance(0.04, 1e-3), discrete([0.04, 0.9], [0.999, 0.001])):
+        fast, plain = (
+            dpb.estimate(rule, law, 600, seed=seed, how=how).samples
+            for seed, how in ((1, None), (2, "reference"))
+        )
+        assert same_law(fast, plain, 0.5) and np.median(fast) > rule.cut.most
+    uniform = dpb.laws.uniform(0.05)  # for which there is no law of what is cut
+    assert rule.draw(uniform, np.random.default_rng(3), 10**6).halted
+    for how in (None, "reference"):
+        assert not rule.draw(low_variance(0.0, 1e-4), np.random.default_rng(4), 500, how).halted
 
 
 @pytest.mark.statistical

@@ -521,7 +521,8 @@ def bypass() -> Finding:
         "Holds if the restriction is a promise to the rule. At ε = 0.1, α = 1/2, β = 0.05, R = 1 "
         f"DPPromisedStop takes at most {most:.0f} samples in the mean at μ = 0.1, 0.03 and 0.01, "
         "if σ ≤ 10⁻⁴ is promised; without a promise no private rule has a median below "
-        f"{', '.join(f'{floor:.0f}' for floor in without.values())}, nor a mean below half of it. "
+        f"{', '.join(str(math.ceil(least)) for least in without.values())}, nor a mean below "
+        "half of it. "
         "Without the promise it is impossible: a rule that is right on all of [−R, R] has to tell "
         "a law of small variance from its mixture with −R, and the private bound is at least half "
         "of that on the hard law, whatever the variance. With it the same argument leaves "
@@ -669,12 +670,13 @@ def bernstein(found: Mapping[Any, Estimates]) -> Finding:
     edge = _bernstein_rate(0.0, 0.99, 0.5, False)
     negative = f"{edge:.2f}".replace("-", "\N{MINUS SIGN}")
     few, many = (min(ratios), max(ratios)) if ratios else (math.inf, math.inf)
+    deviation = f"{least:.6f}".rstrip("0")
     reason = (
         "For α|μ| ≤ R/e; the proof is in the cited paper. Nearer to R the doubly logarithmic term "
         f"turns negative, as printed the rate is {negative} samples at |μ| = R, α = 0.99, β = 1/2: "
         f"that flaw is counted at Theorem 3.3. In the chapter's runs EBGStop takes {few:.1f} to "
         f"{many:.1f} times the rate with log log(e·R/(α|μ|)) on average, as the deviation falls to "
-        f"{least:.3g}·R."
+        f"{deviation}·R."
     )
     return finding(
         decide(many < 100),

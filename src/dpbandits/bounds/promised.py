@@ -179,7 +179,7 @@ def promised_samples(rule: DPPromisedStop, law: Law) -> float:
 
     (n + r(3n + cB))/p where windows decide: p is the least probability that an epoch chooses a
     right one, r the greatest that it chooses "near 0", c that this is confirmed, and B bounds the
-    mean of Bernstein stopping. Near 0 it is (n/p + 3n)/0.99 + B. Proof: :prf:ref:`thm-promised`.
+    mean of what follows. Near 0 it is (n/p + 3n)/0.99 + B. Proof: :prf:ref:`thm-promised`.
 
     Parameters
     ----------
@@ -212,9 +212,10 @@ def promised_samples(rule: DPPromisedStop, law: Law) -> float:
     last = rule.fallback
     tail = bernstein_samples(law, last.alpha, last.beta, last.epsilon)
     tail += 280.0 * bernstein_scale(law, last.alpha, last.epsilon)
-    plan = rule.plan
+    plan, cut = rule.plan, rule.cut
     if plan is None:
         return tail
+    tail += 0 if cut is None else cut.most
     choice, size = plan.choice, abs(law.mean) / rule.half_range
     rate, n = choice.epsilon, choice.size
     right = plan.least_right * (1.0 - rule.straddle(law.mean))

@@ -13,6 +13,7 @@ from dpbandits._validation import SMALLEST, check_positive, check_range
 from dpbandits.configuration import Budget, Fraction, Number, Positive, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import CountChoice, laplace
+from dpbandits.rewards.run import Ended
 from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import Samples, StoppingRule
 from dpbandits.stopping.bernstein import DPBernsteinStop
@@ -25,6 +26,12 @@ LOWEST = 3.0
 """The lowest window begins between 1 + 3 and 1 + 3ρ times zσ/α."""
 PARTS = 5.0
 """Bernstein stopping gets one part of β in five."""
+BEYOND = 10.0
+"""Samples are cut at E + 10t, where a mean near 0 is at most E + t."""
+KEPT = 0.9
+"""Share of α that is left for the mean of what is cut."""
+PATIENCE = 50.0
+"""Factor before the scale of the samples after which what is cut is given up."""
 DENIED = 0.01
 """Probability with which "near 0" is not confirmed where it is true."""
 CONFIRMING = 3
@@ -38,7 +45,7 @@ _BelowHalf = Annotated[
     float,
     partial(
         check_range,
-        low=PARTS * SMALLEST,
+        low=2.0 * PARTS * SMALLEST,
         high=math.nextafter(0.5, 0.0),
         allowed="between 0 and 1/2",
     ),
@@ -84,9 +91,14 @@ class WindowPlan(NamedTuple):
     least_right: float
 
     @property
+    def reach(self) -> float:
+        """E, below which all ends of "near 0" lie."""
+        return self.offset + self.lowest * self.ratio
+
+    @property
     def near(self) -> float:
         """Size below which samples of a mean lie that may be called near 0; |μ| is t less."""
-        return self.offset + self.lowest * self.ratio + 2.0 * self.margin
+        return self.reach + 2.0 * self.margin
 
     def window(self, sample: float, shift: float) -> int:
         """Return the window of a sample.
@@ -132,6 +144,58 @@ class WindowPlan(NamedTuple):
         end = self.offset + self.lowest * math.pow(self.ratio, (window - 1) // 2 + shift)
         size = min((1.0 + alpha) * (end - self.margin), 1.0)
         return size if window % 2 else -size
+
+
+class CutPlan(NamedTuple):
+    """Bernstein stopping on samples that are cut at ±H; lengths in units of a sample.
+
+    Attributes
+    ----------
+    rule : DPBernsteinStop
+        Its rule, for samples in [−H, H].
+    accepted : float
+        a: an estimate of at least this size counts, though cutting has moved the mean.
+    most : int
+        Number of samples after which it is given up.
+
+    Examples
+    --------
+    >>> cut = DPPromisedStop(epsilon=0.1, alpha=0.5, beta=0.05, deviation=1e-4).cut
+    >>> round(cut.rule.half_range, 4), round(cut.accepted, 6)
+    (0.012, 3e-05)
+    """
+
+    rule: DPBernsteinStop
+    accepted: float
+    most: int
+
+
+class _Cut(Samples):
+    """Samples of another run, cut at ±H.
+
+    Parameters
+    ----------
+    samples : Samples
+        The run.
+    plan : CutPlan
+        H, and how many are taken.
+    """
+
+    def __init__(self, samples: Samples, plan: CutPlan) -> None:
+        super().__init__(iter(()), plan.most)
+        self._source, self._bound = samples, plan.rule.half_range
+
+    def next(self) -> float:
+        if self.taken >= self._most:
+            raise Ended
+        sample = self._source.next()
+        self.taken += 1
+        return min(max(sample, -self._bound), self._bound)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no more may be taken."""
+        return self.taken >= self._most
 
 
 @lru_cache(maxsize=1024)
@@ -185,12 +249,14 @@ class DPPromisedStop(StoppingRule):
     - a window with the lower end e: the rule halts with ±(1 + α)(e − t), an approximation of every
       mean that is at most t outside of the window;
     - near 0: if at least θ′ of 3n fresh samples, with noise, are nearer than t/α + yρ + 2t, the
-      rule goes on with fresh samples and `DPBernsteinStop`, whose β is a fifth of this one's;
+      rule goes on with fresh samples and `DPBernsteinStop`: first on samples that are cut at ±H,
+      H = t/α + yρ + 10t, with H for R, 0.9α and β/10, and if that ends after `cut.most` samples or
+      with less than `cut.accepted`, on samples as they are, with β/10;
     - none, or near 0 is not confirmed: another epoch.
 
     n and the threshold θ are those with the least mean number of samples for which the proof
     allows β; `plan` has them. If t/α + 3ρt/α ≥ R there are no windows, and the rule is
-    `DPBernsteinStop`.
+    `DPBernsteinStop`; if H ≥ R nothing is cut, and β/5 is spent on samples as they are.
 
     ε-differentially private on every stream, whether or not the promise is kept; (α, β)-correct on
     laws that keep it: :prf:ref:`thm-promised`. Where it is broken, the estimate is that of the
@@ -252,8 +318,27 @@ class DPPromisedStop(StoppingRule):
     @property
     def fallback(self) -> DPBernsteinStop:
         """Bernstein stopping, as it goes on where the mean is near 0."""
-        beta = self.beta if self.plan is None else self.beta / PARTS
+        parts = 1.0 if self.plan is None else PARTS if self.cut is None else 2.0 * PARTS
+        beta = self.beta / parts
         return DPBernsteinStop(self.epsilon, self.alpha, beta, self.half_range)
+
+    @property
+    def cut(self) -> CutPlan | None:
+        """What is tried first near 0; None if there are no windows, or nothing would be cut."""
+        plan, alpha, beta = self.plan, KEPT * self.alpha, self.beta / (2.0 * PARTS)
+        bound = math.inf if plan is None else plan.reach + BEYOND * plan.margin
+        if plan is None or bound >= 1.0:
+            return None
+        deviation = plan.margin / REACH
+        bias = deviation**2 / (4.0 * (BEYOND - 1.0) * plan.margin)
+        accepted = (1.0 + alpha) * bias * (1.0 + (1.0 + alpha) / (self.alpha - alpha))
+        error = alpha * accepted
+        scale = max((deviation / error) ** 2 + 1.0 / alpha**2, bound / error)
+        scale = max(scale, bound / (error * self.epsilon))
+        most = math.ceil(PATIENCE * math.log(1.0 / beta) * scale)
+        unit = self.half_range
+        rule = DPBernsteinStop(self.epsilon, alpha, beta, unit * bound)
+        return CutPlan(rule, unit * accepted, most)
 
     @property
     def tables(self) -> Tables:
@@ -328,4 +413,32 @@ class DPPromisedStop(StoppingRule):
 
     def stop(self, samples: Samples, rng: Rng) -> float:
         found = self.locate(samples, rng)
-        return self.fallback.stop(samples, rng) if found is None else found
+        return self.estimate_near_0(samples, rng) if found is None else found
+
+    def estimate_near_0(self, samples: Samples, rng: Rng) -> float:
+        """Go on with Bernstein stopping, on samples that are cut first, if there is a use in it.
+
+        Parameters
+        ----------
+        samples : Samples
+            The samples, in [−R, R], one after another.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        float
+            The estimate.
+        """
+        cut = self.cut
+        if cut is not None:
+            near = _Cut(samples, cut)
+            try:
+                found = cut.rule.stop(near, rng)
+            except Ended:
+                if not near.spent:
+                    raise
+            else:
+                if abs(found) >= cut.accepted:
+                    return found
+        return self.fallback.stop(samples, rng)
