@@ -467,14 +467,14 @@ def pair(rule, value):
 def test_neighbours_do_not_convict(value):
     rule = dpb.DPPromisedStop(1.0, 0.5, 0.05, 0.01)
     found = audit(rule, pair(rule, value), 20_000, failure=FALSE_ALARM)
-    assert found.verdict != "convicted"
+    assert found.verdict != "violation found"
 
 
 @pytest.mark.statistical
 def test_too_steep_a_choice_is_convicted():
     rule = Greedy(1.0, 0.5, 0.05, 0.01)
     found = audit(rule, pair(rule, -0.3), 20_000, failure=FALSE_ALARM)
-    assert found.verdict == "convicted"
+    assert found.verdict == "violation found"
 
 
 # ---------------------------------------------------------------- odd arguments
