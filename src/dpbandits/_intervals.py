@@ -1,10 +1,11 @@
-"""Confidence intervals from runs: means and shares."""
+"""Confidence intervals from runs: means, shares and quantiles."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 import scipy
 
 from dpbandits._arrays import Floats, Ints
@@ -29,3 +30,33 @@ def share_interval(count: int, n_runs: int, level: float = 0.95) -> tuple[float,
     low = scipy.special.betaincinv(count, n_runs - count + 1, tail) if count else 0.0
     high = scipy.special.betaincinv(count + 1, n_runs - count, 1 - tail) if count < n_runs else 1.0
     return count / n_runs, float(low), float(high)
+
+
+def quantile_interval(
+    values: Ints | Floats, share: float, level: float = 0.95
+) -> tuple[float, float, float]:
+    """Return the quantile of a share of the runs, with an interval between two order statistics.
+
+    It holds the law's quantile, for every law, with at least the probability `level`; an end that
+    so few runs leave open is infinite.
+    """
+    ordered, tail = np.sort(values), (1 - check_fraction("level", level)) / 2
+    size = len(ordered)
+
+    def rank(reached: Any) -> int:
+        """Find the least rank from 0 to n + 1 at which something monotone is true."""
+        low, high = 0, size + 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle + 1, high)
+        return low
+
+    # P(the k-th smallest is above the quantile) ≤ P(Bin(n, share) < k), and so for below
+    first = rank(lambda k: scipy.special.bdtr(k, size, share) > tail)
+    last = rank(lambda k: k > size or scipy.special.bdtrc(k - 1, size, share) <= tail)
+    at = min(max(int(np.ceil(share * size)), 1), size)
+    return (
+        float(ordered[at - 1]),
+        float(ordered[first - 1]) if first else -math.inf,
+        float(ordered[last - 1]) if last <= size else math.inf,
+    )

@@ -461,7 +461,7 @@ def plan(
         int | None, reads(whole(2), "Patients to be treated, for the goal regret.")
     ] = None,
     runs: Annotated[
-        int | None, reads(whole(2), "Replicates (default: 40; 400 for the goal regret).")
+        int | None, reads(whole(2), "Replicates (default: 40; for the goal regret what it takes).")
     ] = None,
     max_pulls: Annotated[
         int | None, reads(whole(1), "End a run that has not stopped by then (default: 1e12).")
@@ -512,7 +512,7 @@ def plan(
         other = "is for the goal best-arm; allowed without --goal regret"
         _refuse(other, counts=counts, deaths=deaths, factor=factor, delta=delta)
         _refuse(other, max_pulls=max_pulls, design=design if design != "adaptive" else None)
-        return _plan_regret(means or (), patients, epsilon, runs or 400, seed, jobs, plot, json)
+        return _plan_regret(means or (), patients, epsilon, runs, seed, jobs, plot, json)
     _refuse("is for the goal regret; allowed with --goal regret", patients=patients)
     tested = {"alpha": alpha, "power": power, "sides": sides, "shares": shares}
     many = {"looks": looks, "boundary": boundary, "futility": futility, "state": state}
@@ -626,7 +626,7 @@ def _plan_regret(
     means: Sequence[float],
     patients: int | None,
     epsilon: float,
-    runs: int,
+    runs: int | None,
     seed: int,
     jobs: int,
     plot: Path | None,

@@ -211,8 +211,9 @@ def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: flo
 def regret_plan_figure(plan: RegretPlan) -> Figure:
     """Draw a plan of `plan_regret`: what each algorithm loses, and what a coin loses.
 
-    A bar is the mean; its line ends at what 99 in 100 simulated trials lose at most; a tick at what
-    is proved of the mean, if that is on the picture. The dotted line is the coin's.
+    A bar is the mean; its line ends at what 99 in 100 simulated trials lose at most, and is thick
+    over the 95 % interval of that number; a tick is at what is proved of the mean, if that is on
+    the picture. The dotted line is the coin's.
 
     Parameters
     ----------
@@ -227,19 +228,22 @@ def regret_plan_figure(plan: RegretPlan) -> Figure:
     with style.styled():
         figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
         names = []
-        most = 1.15 * max(plan.coin, *(option.worst for option in plan.options)) or 1.0
+        most = 1.15 * max(plan.coin, *(option.worst_high95 for option in plan.options)) or 1.0
         for place, option in enumerate(reversed(plan.options)):
             name, private = option.algorithm.label, option.algorithm.guarantee.is_private
             names.append(name if private else name + style.FREE)
             colour = style.COLOURS[_CHOICES[name]] if private else "0.6"
             axes.barh(place, option.mean, height=0.6, color=colour)
-            axes.plot([option.mean, option.worst], [place, place], color=style.INK, lw=1.6)
+            low, high = option.worst_low95, option.worst_high95
+            axes.plot([option.mean, high], [place, place], color=style.INK, lw=1.6)
+            axes.plot([low, high], [place, place], color=style.INK, lw=4.0)
             if option.proved <= most:
                 axes.plot([option.proved] * 2, [place - 0.3, place + 0.3], color=style.INK, lw=2.4)
         axes.axvline(plan.coin, color=style.INK, linestyle=style.DOTTED, lw=1.6)
         axes.set_yticks(range(len(names)), names)
         axes.set(
-            xlim=(0.0, most), xlabel="recoveries lost: mean; line: 99 in 100 trials; tick: proved"
+            xlim=(0.0, most),
+            xlabel="recoveries lost: mean; line: 99 in 100 (thick: 95 %); tick: proved",
         )
         axes.set_title(f"{plan.patients:,} patients, ε = {plan.epsilon:g}; dotted: a coin")
         axes.grid(visible=False, axis="y")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._intervals import mean_interval
+from dpbandits._intervals import mean_interval, quantile_interval
 from dpbandits._validation import check_integer, check_positive
 from dpbandits.identification import d_eps
 from dpbandits.identification.base import check_unique_best_arm
@@ -29,10 +29,15 @@ __all__ = ["Option", "RegretPlan", "plan_regret"]
 _LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
 _CLEARLY = 0.9  # an algorithm that loses less than this share is better than a coin
 _LEVEL = 0.99
+_UNSURE = 1e-9  # probability that an interval misses, if a label rests on it
+_RESOLVED = 0.1  # widest interval of a quantile that is told as a number, over its greater end
+_ENOUGH = 0.01  # half an interval of a mean, over a coin's loss, that no more runs make narrower
+_MOST_RUNS = 32_000  # over the number of arms, unless another number is asked for
+_STAGES = 16, 4, 1  # of them a sixteenth is run at first
 _BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # at which one look is planned, for comparison
 _MANY = 1e15  # from here on a number is not written out
 _SHOWN = 12  # treatments that a report has a row for
-_ROW = "{:9} {:>9} {:>20} {:>15} {:>7}  {}".format
+_ROW = "{:9} {:>9} {:>20} {:>22} {:>7}  {}".format
 _ARM_ROW = "{:9} {:>9} {:>9} {:>20} {:>15} {:>17}".format
 _LOOK_ROW = "{:>22} {:>11} {:>14}".format
 
@@ -51,6 +56,10 @@ class Option(NamedTuple):
         Student's interval of the simulated mean, and the mean itself where it is computed.
     worst : float
         What 99 of 100 trials lose at most: simulated ones, but for one look, whose law is known.
+    worst_low95, worst_high95 : float
+        Interval between two order statistics, and the number itself where it is computed.
+    mean_surely, worst_surely : tuple of float
+        The two intervals again, which miss with a probability of about and at most 10⁻⁹.
     proved : float
         Bound on the mean.
     kept : tuple of float, length K, or None
@@ -69,6 +78,10 @@ class Option(NamedTuple):
     low95: float
     high95: float
     worst: float
+    worst_low95: float
+    worst_high95: float
+    mean_surely: tuple[float, float]
+    worst_surely: tuple[float, float]
     proved: float
     kept: tuple[float, ...] | None
 
@@ -81,6 +94,11 @@ class Option(NamedTuple):
     def error(self) -> float:
         """Half the width of the mean's interval: 0 where the mean is computed."""
         return (self.high95 - self.low95) / 2
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the interval of `worst` is at most a tenth of its greater end wide."""
+        return self.worst_high95 - self.worst_low95 <= _RESOLVED * self.worst_high95
 
     @property
     def algorithm(self) -> RegretAlgorithm:
@@ -113,7 +131,9 @@ class RegretPlan:
         Other means, whose gaps are half and twice as large, and what one look of the planned size
         loses on average if they are the true ones.
     robust_imed : tuple of float
-        What DP-IMED, which guesses nothing, loses on these means.
+        What DP-IMED, which guesses nothing, loses on these means, by simulation.
+    robust_surely : tuple of (float, float)
+        Intervals of these, which miss with a probability of about 10⁻⁹.
     budgets : tuple of (float, float)
         Other budgets ε, and what one look loses on average whose size is planned for them.
 
@@ -134,6 +154,7 @@ class RegretPlan:
     options: tuple[Option, ...]
     robust: tuple[tuple[tuple[float, ...], float], ...]
     robust_imed: tuple[float, ...]
+    robust_surely: tuple[tuple[float, float], ...]
     budgets: tuple[tuple[float, float], ...]
 
     @property
@@ -148,48 +169,57 @@ class RegretPlan:
         return some or self.options
 
     @property
-    def choice(self) -> Option:
-        """The private option with the least mean.
+    def contenders(self) -> tuple[Option, ...]:
+        """The private options that may have the least mean: the others surely lose more.
 
-        One look is chosen only if it also loses less than DP-IMED where gaps are half or twice as
+        One look is one only if it may also lose less than DP-IMED where gaps are half or twice as
         large as was guessed.
         """
-        best = min(self.private, key=lambda option: option.mean)
         looks = [robust for _, robust in self.robust]
-        if best is self.look and any(np.greater(looks, self.robust_imed)):
-            best = min((o for o in self.private if o is not best), key=lambda option: option.mean)
-        return best
+        least, greatest = zip(*self.robust_surely, strict=True)
+        rest = tuple(option for option in self.private if option is not self.look)
+        if any(np.greater(looks, greatest)):
+            return _not_worse(rest)
+        found = _not_worse(self.private)
+        if self.look in found and any(np.greater(looks, least)):
+            found = (*(o for o in _not_worse(rest) if o not in found), *found)
+        return found
 
     @property
-    def close(self) -> tuple[Option, ...]:
-        """Private options whose mean differs from the choice's by less than its 95 % error."""
-        chosen = self.choice
-        return tuple(
-            option
-            for option in self.private
-            if option is not chosen
-            and abs(option.mean - chosen.mean) <= math.hypot(option.error, chosen.error)
-        )
+    def choice(self) -> Option | None:
+        """The only contender: none, if the runs do not tell several apart."""
+        return self.contenders[0] if len(self.contenders) == 1 else None
 
     @property
-    def safest(self) -> Option:
-        """The private option of which 99 in 100 simulated trials lose least.
+    def safest_contenders(self) -> tuple[Option, ...]:
+        """The private options of which 99 in 100 trials may lose least.
 
-        Of those that lose on average at most 90 % of what a coin loses, if there is one; of several
-        the one with the least mean.
+        Of those that lose on average at most 90 % of what a coin loses, if there is one.
         """
-        some = [option for option in self.private if option.mean <= _CLEARLY * self.coin]
-        return min(some or self.private, key=lambda option: (option.worst, option.mean))
+        limit = _CLEARLY * self.coin
+        some = tuple(option for option in self.private if option.mean_surely[0] <= limit)
+        surely = tuple(option for option in some if option.mean_surely[1] <= limit)
+        if not some:
+            some = surely = self.private
+        if not surely:
+            return self.private
+        least = min(option.worst_surely[1] for option in surely)
+        return tuple(option for option in some if option.worst_surely[0] <= least)
+
+    @property
+    def safest(self) -> Option | None:
+        """The only one of these: none, if the runs do not tell several apart."""
+        return self.safest_contenders[0] if len(self.safest_contenders) == 1 else None
 
     @property
     def left(self) -> float:
-        """The share of a coin's loss that is left with the choice."""
-        return self.choice.mean / self.coin
+        """The share of a coin's loss that is left: with the choice, or the best of several."""
+        return min(option.mean for option in self.contenders) / self.coin
 
     @property
     def learns(self) -> bool:
-        """Whether the choice loses at most half of what a coin loses."""
-        return self.left <= _LEARNT
+        """Whether some contender may lose at most half of what a coin loses."""
+        return any(o.mean_surely[0] <= _LEARNT * self.coin for o in self.contenders)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values.
@@ -207,9 +237,10 @@ class RegretPlan:
             "needed": list(self.needed),
             "lost_by_a_coin": self.coin,
             "lost_at_most": self.most,
-            "choice": self.choice.algorithm.label,
-            "close_to_the_choice": [option.algorithm.label for option in self.close],
-            "safest": self.safest.algorithm.label,
+            "choice": self.choice and self.choice.algorithm.label,
+            "choice_among": [option.algorithm.label for option in self.contenders],
+            "safest": self.safest and self.safest.algorithm.label,
+            "safest_among": [option.algorithm.label for option in self.safest_contenders],
             "learns": self.learns,
             "algorithms": [
                 {
@@ -222,6 +253,8 @@ class RegretPlan:
                         "low95": option.low95,
                         "high95": option.high95,
                         "quantile99": option.worst,
+                        "quantile99_low95": option.worst_low95,
+                        "quantile99_high95": option.worst_high95,
                     },
                     "proved": option.proved,
                     "keeps_a_worse_arm": option.wrong,
@@ -239,7 +272,6 @@ class RegretPlan:
         }
 
     def __str__(self) -> str:
-        n_runs = self.options[0].runs.n_runs
         lines = [
             f"{self.patients:,} patients, ε = {self.epsilon:g}",
             f"a coin gives each treatment {_count(self.patients / len(self.means))} patients and "
@@ -261,7 +293,11 @@ class RegretPlan:
             marks += ["smallest bad trial"] * (option is self.safest)
             mark = "<- " + ", ".join(marks) if marks else ""
             name = option.algorithm.label
-            lines.append(_ROW(name, private, mean, "≤ " + _count(option.worst), proved, mark))
+            worst = "≤ " + _count(option.worst)
+            if option.worst_low95 < option.worst_high95:
+                ends = f"{_count(option.worst_low95)} to {_count(option.worst_high95)}"
+                worst = f"{worst} ({ends})" if option.resolved else ends
+            lines.append(_ROW(name, private, mean, worst, proved, mark))
         look = self.look
         assert isinstance(look.algorithm, ExploreThenCommit)
         lines += [
@@ -282,7 +318,7 @@ class RegretPlan:
         lines += [
             "what one look of the right size loses by the budget: " + ", ".join(at),
             "",
-            *self._legend(n_runs),
+            *self._legend(),
             "",
             *self._verdict(),
         ]
@@ -311,36 +347,39 @@ class RegretPlan:
             lines.append(f"… and {len(self.means) - _SHOWN} more")
         return lines
 
-    def _legend(self, n_runs: int) -> list[str]:
+    def _legend(self) -> list[str]:
         """Return what the columns mean."""
+        numbers = sorted({o.runs.n_runs for o in self.options if o is not self.look})
+        trials = " to ".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1])))
         return [
             "log T/d_ε: patients that each worse treatment takes until it is told from the best, "
             "about half to twice of it; > all: more than there are",
-            f"lost: recoveries, against the best treatment for all; {n_runs:,} simulated trials of "
-            "each, in brackets the 95 % interval of the mean; the mean of one look is computed",
-            "99 in 100 lose: of the trials that were simulated, and rarer ones may lose more; that "
-            "of one look is computed",
+            f"lost: recoveries, against the best treatment for all; {trials} simulated trials of "
+            "each, in brackets 95 % intervals; one look is computed",
+            "99 in 100 lose: of the trials that were simulated, and rarer ones may lose more; two "
+            "ends alone: the interval is wider than a tenth",
             f"proved: bound on the mean; {_count(self.most)} says only that no trial loses more",
             "suggested: the least mean; one look only if it loses less than DP-IMED for both other "
             "gaps too",
             "smallest bad trial: 99 in 100 lose least, of the private ones whose mean is below "
             f"{_CLEARLY:.0%} of a coin's, if there are any",
+            "neither is said unless intervals that miss once in 10⁹ do not overlap",
         ]
 
     def _verdict(self) -> list[str]:
         """Return how much of a coin's loss is left, and what to do if it is much."""
         free = next(o for o in reversed(self.options) if isinstance(o.algorithm, DPIMED))
-        lines = [
-            f"the suggested choice loses {self.left:.1%} of what a coin loses; DP-IMED without "
+        several = [" or ".join(_labels(some)) for some in (self.contenders, self.safest_contenders)]
+        lines = []
+        if self.choice is None:
+            lines.append(f"{several[0]}: these trials do not tell which has the least mean")
+        if self.safest is None:
+            lines.append(f"{several[1]}: these trials do not tell which has the smallest bad trial")
+        said = "the suggested choice" if self.choice else "the best of them"
+        lines.append(
+            f"{said} loses {self.left:.1%} of what a coin loses; DP-IMED without "
             f"privacy {free.mean / self.coin:.1%}"
-        ]
-        if self.close:
-            rivals = ", ".join(option.algorithm.label for option in self.close)
-            lines.insert(
-                0,
-                f"{rivals}: mean within the simulation's error of that of the suggested choice; "
-                "more trials (--runs) may tell them apart",
-            )
+        )
         if not self.learns:
             cure = "more patients"
             if free.mean <= _LEARNT * self.coin:
@@ -369,6 +408,16 @@ def _count(number: float) -> str:
     return f"{round(number, digits):,.{max(digits, 0)}f}"
 
 
+def _labels(options: Sequence[Option]) -> list[str]:
+    return [option.algorithm.label for option in options]
+
+
+def _not_worse(options: Sequence[Option]) -> tuple[Option, ...]:
+    """Return the options that may have the least mean of them."""
+    least = min(option.mean_surely[1] for option in options)
+    return tuple(option for option in options if option.mean_surely[0] <= least)
+
+
 def _other_gaps(means: Sequence[float], factor: float) -> tuple[float, ...]:
     """Return means with the same best one, and gaps that are multiplied, down to a mean of 0."""
     best = max(means)
@@ -379,14 +428,16 @@ def plan_regret(
     means: Sequence[float],
     patients: int,
     epsilon: float,
-    n_runs: int = 400,
+    n_runs: int | None = None,
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> RegretPlan:
     """Say what it costs to treat patients while learning, under ε-differential privacy.
 
     For DP-IMED, DP-KLUCB, DP-SE and one look: recoveries lost on average and in the worst of a
-    hundred trials, and what is proved. Arms come in random order, so that ties favour none.
+    hundred trials, and what is proved. Arms come in random order, so that ties favour none. An
+    algorithm is called the choice, or its bad trial the smallest, only if intervals that miss with
+    a probability of 10⁻⁹ do not overlap: no two seeds contradict each other.
 
     Parameters
     ----------
@@ -396,8 +447,9 @@ def plan_regret(
         Number T of patients, from K to 2^62.
     epsilon : float
         Privacy budget ε > 0 of each patient's outcome, ``inf`` without privacy.
-    n_runs : int
-        Simulated trials of each algorithm, at least 2.
+    n_runs : int, optional
+        Simulated trials of each algorithm, at least 2. If none is given, as many as it takes to
+        resolve what is printed, from 2000/K to 32 000/K.
     seed : int or sequence of int
         Entropy of the root seed: one or more whole numbers of at least 0.
     n_jobs : int
@@ -424,7 +476,10 @@ def plan_regret(
     instance = check_unique_best_arm(bernoulli(means, "plan"))
     epsilon = check_positive("epsilon", epsilon, infinite=True)
     patients = check_integer("patients", patients, instance.n_arms, MOST_PULLS)
-    n_runs = check_integer("n_runs", n_runs, 2)
+    if n_runs is None:
+        stages = [max(_MOST_RUNS // (instance.n_arms * part), 50) for part in _STAGES]
+    else:
+        stages = [check_integer("n_runs", n_runs, 2)]
     look = ExploreThenCommit.planned(epsilon, instance.mean_rewards, patients)
     players: list[RegretAlgorithm] = [DPIMED(epsilon), DPKLUCB(epsilon), DPSE(epsilon), look]
     if epsilon < math.inf:
@@ -435,41 +490,74 @@ def plan_regret(
     ]
     cases: dict[Any, Any] = {place: (player, instance) for place, player in enumerate(players)}
     cases |= {other: (DPIMED(epsilon), other) for other in others}
-    found = simulate_many(
-        cases, patients, n_runs, seed, n_jobs, checkpoints=[patients], order="random"
-    )
     worse = instance.gaps > 0
     rates, needed = np.zeros(instance.n_arms), np.zeros(instance.n_arms)
     rates[worse] = d_eps(instance.means[worse], instance.means.max(), epsilon)
     needed[worse] = math.log(patients) / rates[worse]
-    return RegretPlan(
-        instance.mean_rewards,
-        patients,
-        epsilon,
-        tuple(rates.tolist()),
-        tuple(needed.tolist()),
-        float(patients * instance.gaps.mean()),
-        tuple(_option(found[place], instance, patients) for place in range(len(players))),
-        tuple((other.mean_rewards, float(look.regret_bound(other, patients))) for other in others),
-        tuple(float(found[other].mean()[-1]) for other in others),
-        tuple(
-            (
-                at,
-                float(
-                    ExploreThenCommit.planned(at, means, patients).regret_bound(instance, patients)
-                ),
-            )
-            for at in _BUDGETS
-        ),
+    budgets = tuple(
+        (
+            at,
+            float(ExploreThenCommit.planned(at, means, patients).regret_bound(instance, patients)),
+        )
+        for at in _BUDGETS
     )
+    robust = tuple((o.mean_rewards, float(look.regret_bound(o, patients))) for o in others)
+    runs: dict[Any, Runs] = {}
+    options: dict[int, Option] = {}
+    waiting = set(cases)
+    for stage in stages:
+        some = {place: case for place, case in cases.items() if place in waiting}
+        runs |= simulate_many(
+            some, patients, stage, seed, n_jobs, checkpoints=[patients], order="random"
+        )
+        options |= {p: _option(runs[p], instance, patients) for p in some if isinstance(p, int)}
+        found = RegretPlan(
+            instance.mean_rewards,
+            patients,
+            epsilon,
+            tuple(rates.tolist()),
+            tuple(needed.tolist()),
+            float(patients * instance.gaps.mean()),
+            tuple(options[place] for place in range(len(players))),
+            robust,
+            tuple(float(runs[other].mean()[-1]) for other in others),
+            tuple(_surely(runs[other].regret[:, -1]) for other in others),
+            budgets,
+        )
+        waiting = {place for place, option in options.items() if _is_open(found, option)}
+        if found.choice is None and found.look in found.contenders:
+            waiting |= set(others)
+        if not waiting:
+            break
+    return found
+
+
+def _is_open(plan: RegretPlan, option: Option) -> bool:
+    """Whether more runs of an option would say more of what is printed."""
+    if option is plan.look:
+        return False
+    low, high = option.mean_surely
+    rivals = plan.choice is None and option in plan.contenders
+    told = high - low <= 2 * _ENOUGH * plan.coin
+    alike = plan.safest is None and option in plan.safest_contenders
+    return not option.resolved or (rivals and not told) or alike
+
+
+def _surely(finals: Floats) -> tuple[float, float]:
+    """Return the interval of a mean on which labels rest."""
+    _, low, high = mean_interval(finals, 1 - _UNSURE)
+    return float(low), float(high)
 
 
 def _option(runs: Runs, instance: BernoulliInstance, patients: int) -> Option:
     """Return what the runs of an algorithm say, and what is proved of it."""
     finals: Floats = runs.regret[:, -1]
     mean, low, high = (float(x) for x in mean_interval(finals, 0.95))
+    surely = _surely(finals)
     proved = float(runs.algorithm.regret_bound(instance, patients))
-    worst, kept = float(np.quantile(finals, _LEVEL, method="higher")), None
+    most, kept = patients * float(instance.gaps.max()), None
+    bad = [quantile_interval(finals, _LEVEL, level) for level in (0.95, 1 - _UNSURE)]
+    (worst, *ends), (_, *sure_ends) = np.clip(bad, 0.0, most).tolist()
     if isinstance(runs.algorithm, ExploreThenCommit):
         mean = low = high = proved
         n, epsilon = runs.algorithm.per_arm, runs.algorithm.epsilon
@@ -478,5 +566,9 @@ def _option(runs: Runs, instance: BernoulliInstance, patients: int) -> Option:
         order = np.argsort(losses, kind="stable")
         enough = np.cumsum(chosen[order]) >= _LEVEL
         worst = float(losses[order][enough.argmax()])
+        surely, ends, sure_ends = (mean, mean), [worst, worst], [worst, worst]
         kept = tuple(float(x) for x in chosen)
-    return Option(runs, mean, low, high, worst, proved, kept)
+    return Option(
+        runs, mean, low, high, worst, ends[0], ends[1], surely, (sure_ends[0], sure_ends[1]),
+        proved, kept,
+    )  # fmt: skip
