@@ -32,12 +32,14 @@ from dpbandits.auditing import (
 )
 from dpbandits.auditing.cases import DELTA, N_PULLS, group_of
 
-__all__ = ["BROKEN", "FILE", "HONEST", "SEED", "WHY", "honest", "measure", "read", "rows"]
+__all__ = ["BROKEN", "CALIBRATION", "FILE", "HONEST", "SEED", "WHY", "honest", "measure", "read", "rows"]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-power.csv"
 """Where the rows are kept."""
 HONEST = FILE.with_name("audit-honest.csv")
 """Where audits of classes at their own budgets are kept."""
+CALIBRATION = FILE.with_name("audit-calibration.csv")
+"""Where the rate of wrong convictions is kept: see ``benchmarks/audit_calibration.py``."""
 SEED, SEEDS = 34, 20
 LOOP_RUNS, PROGRAM_RUNS = 300_000, 40_000
 """Runs on each table of an audit: by a compiled loop, and by a program."""

@@ -31,4 +31,5 @@ class ExploreFirst(dpb.RegretAlgorithm):
     def regret_bound(self, instance, horizon, times=None):
         m, gap = min(self.m, horizon // instance.n_arms), instance.gaps
         miss = np.exp(-m * gap**2 / 4) + np.exp(-self.epsilon * m * gap / 4)
-        return float((gap * (m + horizon * np.minimum(miss, 1))).sum())
+        t = np.asarray(horizon if times is None else times)[..., None]
+        return (gap * (m + t * np.minimum(miss, 1))).sum(axis=-1)

@@ -60,7 +60,7 @@ def test_the_commands_of_the_page_work(tmp_path, monkeypatch, capsys):
     words = "run explore_first.py:ExploreFirst DPSE --means 0.9,0.8 --epsilon 0.5 --set m=1000"
     assert main([*words.split(), "--horizon", "1e4", "--runs", "2", "--plot", "regret.png"]) == 0
     assert (tmp_path / "regret.png").stat().st_size > 10_000
-    words = "audit explore_first.py:ExploreFirst --set epsilon=1 --set m=2 --pulls 8"
+    words = "audit explore_first.py:ExploreFirst --set epsilon=1 --set m=2"
     quick = ["--runs", "2000"]
     assert main([*words.split(), *quick]) == 0
     assert ": no violation found" in capsys.readouterr().out

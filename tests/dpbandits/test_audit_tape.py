@@ -116,6 +116,21 @@ def test_weights_leave_no_bias(move):
         assert mean_is((moved > level) * weights - (plain > level), 0.0, -1.0, most)
 
 
+def test_moved_numbers_are_as_whole_as_others():
+    """Multiples of 2⁻⁵³: else whoever looks at the last bits is convicted of the audit's move."""
+
+    def last_bits(rewards, rng):
+        rewards.pull(0)
+        u = rng.random(4) * 2.0**53
+        return (u == np.floor(u)).astype(float)
+
+    program = Program(last_bits, np.random.default_rng(3))
+    program.load(TablePair([[0.5]], 0, 0, 0.0))
+    move = Move(DRAWS, tuple(((n, 0), 0.7) for n in range(4)))
+    ((rows, weights),) = program.run(keys(200), (RARE, move))
+    assert (rows[:, -4:] == 1.0).all() and np.ptp(weights) > 0.5
+
+
 @pytest.mark.statistical
 def test_weights_leave_no_bias_in_a_compiled_loop():
     """The third pull of DP-UCB: arm 0 of two, with one node each of scale 5/ε."""

@@ -186,9 +186,8 @@ def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     z = math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
     moved = z + by
     numbers[_WEIGHTS + whole[_RUN]] += abs(z) - abs(moved)
-    if moved < 0.0:
-        return 0.5 * math.exp(moved)
-    return min(1.0 - 0.5 * math.exp(-moved), 1.0 - 2.0**-53)
+    v = 0.5 * math.exp(moved) if moved < 0.0 else 1.0 - 0.5 * math.exp(-moved)
+    return min(math.floor(v * 2.0**53) * 2.0**-53, 1.0 - 2.0**-53)  # as whole as the others
 
 
 class _TapeBits(CalledBits):
