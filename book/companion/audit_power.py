@@ -32,7 +32,18 @@ from dpbandits.auditing import (
 )
 from dpbandits.auditing.cases import DELTA, N_PULLS, group_of
 
-__all__ = ["BROKEN", "CALIBRATION", "FILE", "HONEST", "SEED", "WHY", "honest", "measure", "read", "rows"]
+__all__ = [
+    "BROKEN",
+    "CALIBRATION",
+    "FILE",
+    "HONEST",
+    "SEED",
+    "WHY",
+    "honest",
+    "measure",
+    "read",
+    "rows",
+]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-power.csv"
 """Where the rows are kept."""

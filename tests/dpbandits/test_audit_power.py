@@ -5,7 +5,7 @@ import pytest
 from dpbandits.auditing import overstating, power
 from dpbandits.mechanisms import LogarithmicCounter
 
-RUNS = 20_000
+RUNS = 8000
 
 
 def blinded(audit, place):
