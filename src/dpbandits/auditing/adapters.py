@@ -682,6 +682,7 @@ class CounterSubject(Subject):
     Examples
     --------
     >>> import dpbandits as dpb
+    >>> from dpbandits.mechanisms import BinaryTree
     >>> subject = CounterSubject(BinaryTree(float("inf"), 4), 4)
     >>> run = subject.once(np.ones((1, 4)), np.zeros(2, dtype=np.int64), arm=0)
     >>> run(np.random.default_rng(0))[1].tolist()

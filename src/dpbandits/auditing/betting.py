@@ -136,7 +136,7 @@ def least_convicted(
     --------
     >>> hits, misses = np.repeat([1.0, 0.0], [700, 300]), np.repeat([1.0, 0.0], [500, 500])
     >>> round(least_convicted(hits, misses, 1e-6, epsilon=1.0), 2)
-    1.48
+    1.12
     """
     failure = check_fraction("failure", failure)
     delta = check_range("delta", delta, 0.0, 1.0)
