@@ -248,7 +248,7 @@ TABLE = [
     ("twzw22-optimal", "bounds.heavy_divergence", 100.0, F),
     ("twzw22-optimal", "bounds.heavy_divergence", 1e-6, F),
     ("twzw22-remark-2", "bounds.heavy_divergence", lambda gap, *_: gap, F),
-    ("twzw22-local-ucb", "_index_width", lambda *_: 1.0, F, 10.0, H),
+    ("twzw22-local-ucb", "_index_width", lambda *_: 1.0, F),
     ("twzw22-thm-7", "bounds.heavy_divergence", lambda g, e, *_: math.expm1(e) ** 2 * g**2, U),
     ("twzw22-thm-8", "bounds.heavy_divergence", 1e4, F, lambda gap, *_: 1.0, F),
     ("twzw22-thm-9", "bounds.heavy_minimax_lower_bound", lambda horizon, *_: horizon**0.4, F),
@@ -267,6 +267,8 @@ TABLE = [
     # Jourdan & Azize
     ("ja25-switch-free", "privacy_switches", {"free": 0.5}, F, {"exact": 4.0}, F),
     ("ja25-switch-045", "SEEN", 0.2, F),
+    ("ja25-as-badly", "sample_lower_bound", 100.0, F),
+    ("ja25-any-class", "_optimal_price", 0.5, F),
     ("ja25-switch-045", "INSTANCES", EVEN, F),
     ("ja25-best-epsilon", "privacy_switches", {"exact": 1.5}, F),
     ("ja25-tighter", "characteristic_time", time_of(free_time), F),

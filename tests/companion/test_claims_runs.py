@@ -302,6 +302,7 @@ HEAVY = [
     ("twzw22-fig-epsilon", lambda s: s.order / s.epsilon ** (s.order > 0.7), C),
     ("twzw22-fig-v", {}, H, lambda s: s.order, F),
     ("twzw22-fig-v", lambda s: s.epsilon - s.order * (s.epsilon > 0.7), C),
+    ("twzw22-fig-local", {}, H, but("DPRSE", lambda s: 0.5), F),
     ("twzw22-support", {}, H, lambda s: s.epsilon / published(s), F),
     ("twzw22-support", lambda s: published(s) * (2.5 if s.algorithm == "DPRSE" else 1.0), C),
 ]
@@ -319,9 +320,11 @@ def test_a_wide_spread_decides_nothing():
 def test_how_many_comparisons_the_figures_have():
     """Per figure: 2 orders × 2 budgets × 4 kinds, and pairs of budgets and of orders a curve."""
     counts = [judged(name, heavy()).evidence.get("comparisons") for name in OF_FIGURES]
-    assert counts == [3 * 4 * 4, 3 * 4 * 2 + 2 * 2, 3 * 4 * 2 + 2 * 2, None]
-    assert judged("twzw22-support", heavy()).evidence["surely agree"] == sum(counts[:-1])
-    assert twzw22_experiments.LEVEL * sum(counts[:-1]) < 1e-6
+    curves = 3 * 4 * 2 + 2 * 2
+    models = counts.pop(OF_FIGURES.index("twzw22-fig-local"))
+    assert counts == [3 * 4 * 4, curves, curves, None] and models == 4 * 2 * 2
+    assert judged("twzw22-support", heavy()).evidence["surely agree"] == sum(counts[:-1]) + models
+    assert twzw22_experiments.LEVEL * (sum(counts[:-1]) + models) < 1e-6
 
 
 # --------------------------------------------------------------------------------- JA25
@@ -413,7 +416,8 @@ IDENTIFICATION = [
     ("ja25-above-bound", {}, H, slower("DP-TT", 0.1, lambda i, _: "mu2" in i.name), F),
     ("ja25-thousands", {}, H, slower("DP-TT", 40.0), F),
     ("ja25-moderate-delta", {}, H, lambda a, i, epsilon: 1000 / a.delta, F),
-    ("ja25-linear-arms", {}, C, lambda a, i, _: 1000 * i.n_arms**2.0, F, lambda *_: 1000.0, F),
+    ("ja25-prior-tight", {}, C, slower("AdaP-TT", 1e3), F),
+    ("ja25-linear-arms", {}, H, lambda a, i, _: 1000 * i.n_arms**2.0, F, lambda *_: 1000.0, F),
     ("ja25-eta-tradeoff", {}, H, lambda a, i, _: 1000 * getattr(a, "eta", 1.0), F),
 ]
 

@@ -29,7 +29,9 @@ def _variances(pulls: int, epsilon: float) -> tuple[float, float]:
 
 @claim("ja25-forgetting", "reviews VJtw and iuVL", at="lem-rate")
 def forgetting() -> Finding:
-    """Not forgetting samples leads to better estimates, though it adds more Laplace noise."""
+    """Not forgetting samples leads, it appears, to improved sample complexity: it adds more Laplace
+    noise and preserves more signal.
+    """
     ratios = {}
     for epsilon, k in itertools.product((1.0, 0.1, 0.01), (6, 10, 16)):
         kept, forgotten = _variances(2**k, epsilon)
@@ -41,7 +43,8 @@ def forgetting() -> Finding:
             CONDITION: "Where the spread of the rewards decides, all rewards give half the "
             "variance of the last batch. Where noise decides, which is up to about (8k "
             "− 32)/ε² pulls, k releases, the sum of k noises is worse than the one "
-            "noise of a batch of half the size, as soon as k > 4."
+            "noise of a batch of half the size, as soon as k > 4. These are variances of "
+            "estimates at mean 1/2; the number of samples itself is not compared here."
         },
         entries("variance, kept / forgotten, n = 2^{}, ε = {:g}", ratios, 3),
     )

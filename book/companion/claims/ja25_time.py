@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
-from companion.claims.verdicts import CONDITION, FAILS, HOLDS, decide
+from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.rounding import magnitude
-from dpbandits.identification import characteristic_time, kl, privacy_switches, total_variation_time
-from dpbandits.rewards.instances import ja25, ss19
+from dpbandits.identification import (
+    DPLRE,
+    DPTT,
+    characteristic_time,
+    identify,
+    kl,
+    privacy_switches,
+    sample_lower_bound,
+    total_variation_time,
+)
+from dpbandits.rewards.instances import bernoulli, ja25, ss19
 
 INSTANCES = {
     "mu1": ja25("mu1").means,
@@ -79,18 +88,19 @@ def seen_at() -> Finding:
         _time(INSTANCES[name], SEEN) / _time(INSTANCES[name], math.inf) for name in ("mu1", "mu2")
     )
     stronger = one.free > SEEN > two.free and 1.005 < ratio < 1.02  # near a percent
-    exact_there = abs(one.exact - SEEN) < 0.05 and abs(two.exact - SEEN) < 0.05
     reason = (
-        "The condition without an allocation asks for more than 0.45 on mu1 and not on mu2. The "
-        f"exact switches are elsewhere: on mu1 at {one.exact:.2f}, since an arm that is hardly "
-        "pulled makes its own condition stricter, though its influence is small; at 0.45 the time "
-        f"is {ratio:.4f} times that without privacy. On mu2, for which our copy of the reply "
-        "gives 0.45 as well, privacy is free long before. Our copy has lost the means; those here, "
-        "0.95, 0.9 three times, 0.5 and 0.75, 0.7 four times, are inferred from the log-odds."
+        "The reply says that the boundary roughly coincides; how roughly, and on which means, our "
+        "copy does not tell. On the means that we infer, 0.95, 0.9 three times, 0.5 and 0.75, 0.7 "
+        "four times, the log-odds are those quoted, and the condition without an allocation asks "
+        "for more than 0.45 on mu1 and not on mu2. The exact switches are elsewhere: on mu1 at "
+        f"{one.exact:.2f}, since an arm that is hardly pulled makes its own condition stricter, "
+        f"though its influence is small; at 0.45 the time is {ratio:.4f} times that without "
+        "privacy. On mu2, for which our copy of the reply "
+        "gives 0.45 as well, privacy is free long before."
     )
     return finding(
-        decide(stronger and off <= 0.005, HOLDS if exact_there else CONDITION),
-        {CONDITION: reason},
+        decide(stronger and off <= 0.005, CANNOT_TELL),
+        {CANNOT_TELL: reason},
         ("quoted log-odds are missed by, at most", off, 4),
         ("mu1: exact switch", one.exact, 4),
         ("mu2: exact switch", two.exact, 4),
@@ -189,7 +199,7 @@ def half_share() -> Finding:
     )
 
 
-@claim("ja25-near-ties", "reply to reviewer VJtw, Q1", at="thm-time-facts")
+@claim("ja25-near-ties", "equation (5), by the reply to reviewer VJtw, Q1", at="thm-time-facts")
 def near_ties() -> Finding:
     """The characteristic time tends to infinity as the least gap tends to 0."""
     powers = {}
@@ -208,6 +218,68 @@ def near_ties() -> Finding:
     )
 
 
+@claim("ja25-as-badly", "reply to reviewer VJtw, Q1", at="thm-time-facts")
+def as_badly() -> Finding:
+    r"""Near ties DP-TT does as badly as any other δ-correct ε-DP algorithm, by the lower bound."""
+    delta, n_runs, low, high = 0.05, 20, {}, {}
+    for kind in (DPTT, DPLRE):
+        ratios = []
+        for gap, epsilon in itertools.product((0.1, 0.05, 0.02), (0.1, 1.0)):
+            arms = bernoulli([0.6, 0.6 - gap, 0.3])
+            found = identify(kind(epsilon, delta), arms, n_runs, max_pulls=10**12)
+            floor = sample_lower_bound(arms.means, epsilon, delta)
+            ratios.append(found.mean_time()[0] / floor)
+        low[kind.label], high[kind.label] = min(ratios), max(ratios)
+    return finding(
+        decide(min(low.values()) > 1 and high["DP-TT"] < 100, CONDITION),
+        {
+            CONDITION: "In the order, not in the constant. Both rules stay within a constant of "
+            "the lower bound, which grows like the inverse square of the gap, so that both become "
+            "bad together; but DP-TT, with our threshold and batches, takes several times the "
+            "samples of DP-LRE, a rule of ours. Means 0.6, 0.6 − gap and 0.3, gaps 0.1, 0.05 and "
+            f"0.02, ε = 0.1 and 1, δ = {delta:g}, {n_runs} runs each."
+        },
+        entries("least mean samples over the lower bound, {}", low, 2),
+        entries("greatest, {}", high, 3),
+    )
+
+
+def _optimal_price(
+    first: NDArray[np.float64], second: NDArray[np.float64], epsilon: float
+) -> float:
+    r"""Return min over laws R on a grid of ε·TV(P, R) + KL(R, Q), which is at least the infimum."""
+    weights = np.linspace(0.0, 1.0, 41)
+    grid = np.array([(a, b, 1 - a - b) for a in weights for b in weights if a + b <= 1 + 1e-12])
+    grid = np.maximum(grid, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divergence = np.where(grid > 0, grid * np.log(grid / second), 0.0).sum(axis=1)
+    return float((epsilon * 0.5 * np.abs(grid - first).sum(axis=1) + divergence).min())
+
+
+@claim("ja25-any-class", "reply to reviewer VJtw, Q3", at="thm-bai-change")
+def any_class() -> Finding:
+    """The lower bound of Theorem 2 holds for any class of distributions."""
+    rng, worst = np.random.default_rng(25), 0.0
+    for _ in range(200):
+        epsilon = float(np.exp(rng.uniform(math.log(0.1), math.log(3))))
+        first, second = rng.dirichlet(np.ones(3), 2)
+        odds = np.exp(epsilon * rng.integers(0, 2, 3))  # of one answer, for each of three rewards
+        yes = odds / (1 + math.exp(epsilon))
+        one, other = float(first @ yes), float(second @ yes)
+        worst = max(worst, float(kl(one, other)) / _optimal_price(first, second, epsilon))
+    return finding(
+        decide(worst <= 1),
+        {
+            HOLDS: "Proved, for laws on countable sets, and with densities for others: the proof "
+            "of the change of measure takes of the laws a coupling only, and with a maximal one "
+            "the price of a pull is the infimum of ε·TV(P, R) + KL(R, Q) over all laws R. Tried "
+            "as well on 200 pairs of laws on three rewards, each reward released once by "
+            "randomised response."
+        },
+        ("divergence of a release over the price, greatest", worst, 3),
+    )
+
+
 @claim("ja25-thm-2", "Theorem 2, reconstructed", at="thm-bai-change", reconstructed=True)
 def constant() -> Finding:
     r"""Every ε-DP δ-correct algorithm takes at least $T^*_\varepsilon \log(1/(2.4\delta))$ samples
@@ -222,8 +294,8 @@ def constant() -> Finding:
         decide(float(excess.min()) >= 0),
         {
             HOLDS: "The change of measure gives kl(δ, 1 − δ) in place of log(1/(2.4δ)), with a "
-            "proof for every ε-DP algorithm; the inequality between the two, on a grid of δ "
-            "below 1/2."
+            "proof for every ε-DP algorithm, and the chapter proves the inequality between the two "
+            "for all δ below 1/2; here it is computed."
         },
         ("least difference", float(excess.min()), 5),
         ("least constant", best, 4),

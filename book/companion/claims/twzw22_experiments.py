@@ -142,6 +142,30 @@ def by_epsilon(results: Results) -> Finding:
 
 
 @claim(
+    "twzw22-fig-local",
+    "§6; Figures 2 and 4",
+    at="the-paper-s-experiments",
+    needs=(FIGURES,),
+    reconstructed=True,
+)
+def by_model(results: Results) -> Finding:
+    """Regret is larger in the local model than in the central one."""
+    found = _private(results)
+    pairs = [
+        (_mean(central, found), _mean(local, found, found[central].horizon))
+        for central, local in itertools.product(found, found)
+        if (central.algorithm, local.algorithm) == ("DPRSE", "LDPRSE")
+        and central[2:5] == local[2:5]
+    ]
+    return _judge(
+        pairs,
+        "DPRSE and LDPRSE on S3, where both are played, all variants of each, at the horizon of "
+        "the central model.",
+        "DPRSE / LDPRSE",
+    )
+
+
+@claim(
     "twzw22-fig-v",
     "§6; Figures 1 to 4",
     at="the-paper-s-experiments",
