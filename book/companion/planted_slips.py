@@ -20,7 +20,7 @@ import pandas as pd
 import dpbandits as dpb
 from dpbandits.auditing import FAILURE
 
-__all__ = ["FILE", "HONEST", "RUNS", "SLIPS", "measure", "read"]
+__all__ = ["FILE", "HONEST", "RUNS", "SLIPS", "WHY", "measure", "read"]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-slips.csv"
 """Where the rows are kept."""
@@ -173,6 +173,16 @@ SLIPS: dict[str, tuple[Program, str]] = {
     "noise used again after a resume": (_resumed, "again"),
 }
 """What is wrong → a program, and the name of its slip."""
+
+
+WHY = {
+    "noise of one sign": "only a comparison is shown, and of two arms the difference of two "
+    "such noises has the Laplace law",
+    "normal noise for a pure ε": "its loss exceeds 1 on events that are rarer than these runs see",
+    "threshold without noise": "a comparison with a noisy sum shows little: no pair that was tried "
+    "shows more than 1",
+}
+"""Why a slip is not convicted: its name → the reason."""
 
 
 def _cached() -> Program:

@@ -13,6 +13,8 @@ def test_the_table_has_every_program():
         more = name in planted_slips.SLIPS and not mine["convicted"].all()
         for n_runs in planted_slips.RUNS if more else (few,):
             assert seeds[name, n_runs] == list(range(planted_slips.RUNS[n_runs])), name
+    last = table.sort_values("n_runs").groupby("name").tail(1).set_index("name")["convicted"]
+    assert set(planted_slips.WHY) == {n for n in planted_slips.SLIPS if not last[n]}
     assert len(planted_slips.SLIPS) >= 20 and len(planted_slips.HONEST) >= 10
     assert (table["honest"] == table["name"].isin(planted_slips.HONEST)).all()
 

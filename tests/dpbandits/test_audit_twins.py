@@ -223,7 +223,7 @@ def test_the_looks_of_a_trial_are_audited(monkeypatch):
         assert found.kind == "program"
         return found.verdict
 
-    assert [verdict(1.0), verdict(3.0)] == ["no violation found", "convicted"]
+    assert [verdict(1.0), verdict(3.0)] == ["no violation found", "violation found"]
     monkeypatch.setattr(DiscreteLaplace, "release", lambda _, numbers, __: list(numbers))
     assert verdict(1.0) == "violation found"
     with pytest.raises(ValueError, match="table has 2 × 4 outcomes; allowed: 2 × 8, each 0 or 1"):

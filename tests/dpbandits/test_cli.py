@@ -374,7 +374,7 @@ def test_what_can_be_integrated_is_and_what_cannot_is_run(capsys):
     assert printed(capsys, "audit DPSE --epsilon 0.5") == text
     words = "audit DPUCB --set epsilon=4 --runs 2000 --pulls 6"
     first = printed(capsys, words)
-    assert "DP-UCB: acquitted" in first and "500 runs of the kernel" in first
+    assert "DP-UCB: no violation found" in first and "500 runs of the kernel" in first
     assert printed(capsys, words) == first, "the seed decides"
     words = "audit DPNAS --sampled --epsilon 1 --set alpha=0.5 --set beta=0.1 --runs 100 --pulls 4"
     text = printed(capsys, words, status=3)
