@@ -190,6 +190,7 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
         "Bracket",
         "Constants",
         "Coverage",
+        "CutPlan",
         "Decision",
         "EpochPlan",
         "Estimates",
@@ -213,7 +214,7 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
         "Outcome",
     ),
     *("Outputs", "Plan", "PrivacyLoss", "ReleasePlan", "Rewards", "RobustMean", "Runs", "Samples"),
-    *("StoppingTimes", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
+    *("StoppingTimes", "WindowPlan", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
 }
 SLOW = {"audit", "plan_group_sequential", "plan_regret", "power"}
 """What takes seconds with good arguments, and is left to a run by hand."""

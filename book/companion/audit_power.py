@@ -2,8 +2,9 @@
 
 ``python -m companion.audit_power NAME`` renews the row of a class in ``book/data/audit-power.csv``;
 ``NAME=E`` at the budget E, ``NAME@N`` with N runs on each table, and with N = 0 by integration of
-the class's law; ``NAME:1.5,2`` tries these factors alone. Each row depends on these and on `SEED`,
-and on nothing else, so that any of them can be computed again by `measure`. With ``honest NAME@N``
+the class's law; ``NAME:1.5,2`` tries these factors alone. Each row depends on these, on `SEED`
+and on the search, which has changed since rows that ran were recorded; those that were integrated
+can be computed again by `measure`. With ``honest NAME@N``
 a class is audited at the budget that it declares, with 20 seeds: ``book/data/audit-honest.csv``.
 """
 

@@ -99,7 +99,7 @@ def test_an_audit_says_by_what_it_found_it():
     said = {how: str(found) for how, found in said.items()}
     assert "probability 0.5, and 0.125 on the neighbour, in 9 runs of the program" in said["run"]
     assert "false with probability 0.1 at most, for this audit alone" in said["run"]
-    assert "a loss of 2.77 or more of this event, whose own is about 1.39" in said["run"]
+    assert "a loss of 2.77 of this event, whose own is about 1.39" in said["run"]
     assert "noise too small by a factor of about 2;" in said["run"]
     assert "would have convicted no loss of this event" in said["few"]
     assert "would have" not in said["broken"] and said["broken"].startswith("x: violation found")

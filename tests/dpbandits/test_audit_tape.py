@@ -116,19 +116,42 @@ def test_weights_leave_no_bias(move):
         assert mean_is((moved > level) * weights - (plain > level), 0.0, -1.0, most)
 
 
-def test_moved_numbers_are_as_whole_as_others():
-    """Multiples of 2⁻⁵³: else whoever looks at the last bits is convicted of the audit's move."""
+@pytest.mark.statistical
+@pytest.mark.parametrize("by", [math.log(2), -math.log(2), 0.7, -1.3])
+def test_moved_numbers_have_the_last_bits_of_others(by):
+    """They are multiples of 2⁻⁵³, odd as often as even; control: moves of 53 bits alone are not."""
 
     def last_bits(rewards, rng):
         rewards.pull(0)
         u = rng.random(4) * 2.0**53
-        return (u == np.floor(u)).astype(float)
+        return [*(u == np.floor(u)).astype(float), *(u % 2), *(u / 2.0**53)]
 
     program = Program(last_bits, np.random.default_rng(3))
     program.load(TablePair([[0.5]], 0, 0, 0.0))
-    move = Move(DRAWS, tuple(((n, 0), 0.7) for n in range(4)))
-    ((rows, weights),) = program.run(keys(200), (RARE, move))
-    assert (rows[:, -4:] == 1.0).all() and np.ptp(weights) > 0.5
+    move = Move(DRAWS, tuple(((n, 0), by) for n in range(1, 5)))
+    ((rows, weights),) = program.run(keys(5000), (RARE, move))
+    whole, odd, u = (rows[:, -12:][:, 4 * k : 4 * k + 4].ravel() for k in range(3))
+    assert (whole == 1.0).all() and np.ptp(weights) > 0.5
+    for part in (u < 0.25, (u > 0.25) & (u < 0.5), (u > 0.5) & (u < 0.75), u > 0.75):
+        assert mean_is(odd[part], 0.5, 0.0, 1.0)
+    c = (np.arange(2**20, 2**20 + 8000) + 0.5) * 2.0**-53  # control: no more bits than 53
+    again = np.ceil(0.5 * np.exp(np.log(2 * c) - by) * 2.0**53) % 2
+    assert (by != -math.log(2)) or not mean_is(again, 0.5, 0.0, 1.0)
+
+
+@pytest.mark.statistical
+def test_who_looks_at_the_last_bit_of_a_uniform_number_is_not_convicted():
+    """ε = log 2 beyond a coin of no meaning: moves of 53 bits alone made it even, always."""
+
+    def coin(rewards, rng):
+        u = rng.random()
+        z = math.log(2 * max(u, 2.0**-54)) if u < 0.5 else -math.log(2 * (1 - u))
+        y = rewards.pull(0) + z / math.log(2)
+        return [y, int(u * 2.0**53) & 1 if y > 3.2 else -1]
+
+    promise = dpb.PrivacyGuarantee("central", math.log(2))
+    found = dpb.audit(coin, TablePair([[1.0]], 0, 0, 0.0), 16_000, 0, FALSE_ALARM, promise)
+    assert not found.convicted and found.epsilon_lower > 0.5
 
 
 @pytest.mark.statistical

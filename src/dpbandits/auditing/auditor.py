@@ -72,14 +72,19 @@ def audit(
     ----------
     subject : Auditable, algorithm or callable
         What is audited: an algorithm, a stopping rule or a counter of this package, a custom one
-        of these kinds (see `subject_of`), or a custom function (see `FunctionSubject`).
+        of these kinds (see `subject_of`), or a custom function (see `FunctionSubject`). A function
+        is taken to promise privacy for all rewards in [0, 1]; one that is meant for 0 and 1 alone
+        refuses others by a ValueError.
     pair : TablePair, optional
         The tables; then only a move of the noise and an event are looked for. By default tables
-        are, with about 60 % of the runs: rewards of every arm change, at the beginning and the end
-        of whatever a run asks for, to the ends and the middle of their range.
+        are, as well: rewards of every arm change, at up to eight places where a run's requests
+        begin or end (four on long tables), early ones rather than late, each on some of the tables,
+        to the ends of the range, and at the first three to its middle.
     n_runs : int
-        Runs on each table in all, at least 16; a search takes some 15 000, also if these are
-        fewer. With 200 000 or more, tables of 6 arms and more places of the reward are tried.
+        Runs on each table that are meant, at least 16: a quarter of them at least, half if a pair
+        is given, test the event. The search takes as many as it needs, some 10 000 to 40 000, also
+        if these are fewer. With 200 000 or more, early rewards of arm 0 change on tables of 3 and 6
+        arms as well.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
@@ -219,6 +224,8 @@ def audit_by_search(
         length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
         declared = guarantee or program.declared(length)
         plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)
+        if fixed and begin is not None:
+            program.requests([begin.table, begin.neighbour])  # for the coverage
         best = hunt(program, plan, rng)
         promised = guarantee or program.declared(best.pair.table.shape[1])
         given: dict[str, Any] = {

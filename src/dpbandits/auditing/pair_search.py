@@ -241,8 +241,8 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     """Look for the pair that promises most.
 
     Two families compete. One has early rewards of arm 0, each with the move that fits best; it
-    finds losses near the promise. The other has rewards of every arm wherever a run's requests
-    begin or end (`pairs_everywhere`), without a move at first; it finds noise that is missing.
+    finds losses near the promise. The other has rewards of every arm at places where a run's
+    requests begin or end (`pairs_everywhere`), without a move at first; it finds missing noise.
     Runs are spread by sequential halving: after each round the more promising third is kept.
 
     Parameters

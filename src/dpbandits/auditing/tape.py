@@ -156,7 +156,8 @@ def _next_32(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
 @_called_from_c(types.double, ctypes.c_double)
 def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Return the next uniform number, moved if it is one of those that move."""
-    u = (_word(memory) >> np.uint64(11)) * 2.0**-53  # type: ignore[no-untyped-call]
+    word = _word(memory)  # type: ignore[no-untyped-call]
+    u = (word >> np.uint64(11)) * 2.0**-53
     whole = carray(memory, _SIZE, dtype=np.int64)
     if whole[_COUNT] == 0:
         return u
@@ -182,12 +183,15 @@ def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     whole[_DONE] = done
     if by == 0.0:
         return u
-    u = max(u, 2.0**-54)
-    z = math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
+    # all 64 bits are moved, from the nearer end; so each multiple of 2⁻⁵³ is hit as it should be
+    below = word >> np.uint64(63) == 0
+    end = (float(word if below else ~word) + 0.5) * 2.0**-64
+    z = math.log(2.0 * end) if below else -math.log(2.0 * end)
     moved = z + by
     numbers[_WEIGHTS + whole[_RUN]] += abs(z) - abs(moved)
-    v = 0.5 * math.exp(moved) if moved < 0.0 else 1.0 - 0.5 * math.exp(-moved)
-    return min(math.floor(v * 2.0**53) * 2.0**-53, 1.0 - 2.0**-53)  # as whole as the others
+    if moved < 0.0:
+        return math.floor(0.5 * math.exp(moved) * 2.0**53) * 2.0**-53
+    return 1.0 - math.ceil(0.5 * math.exp(-moved) * 2.0**53) * 2.0**-53
 
 
 class _TapeBits(CalledBits):

@@ -171,6 +171,6 @@ class Audit:
             f"of about {factor:.3g}"
         )
         return (
-            f"these runs would have convicted a loss of {self.convictable:.3g} or more of this "
+            f"these runs would probably have convicted a loss of {self.convictable:.3g} of this "
             f"event, {shown}; a smaller violation may pass, and one that shows elsewhere"
         )

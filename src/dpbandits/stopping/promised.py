@@ -18,7 +18,7 @@ from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import Samples, StoppingRule
 from dpbandits.stopping.bernstein import DPBernsteinStop
 
-__all__ = ["DPPromisedStop"]
+__all__ = ["CutPlan", "DPPromisedStop", "WindowPlan"]
 
 REACH = 4.0
 """z: a window is right for means that are z standard deviations outside of it."""
