@@ -100,7 +100,6 @@ RETIRED: dict[str, str] = {
     "twzw22-settings": "",
     "twzw22-pareto": "",
     "twzw22-setting-3": "",
-    "twzw22-fig-local": "",
     "ja25-log-odds": "ja25-switch-045",
     "ja25-linear-measured": "ja25-linear-arms",
     "ja25-k-eta": "ja25-eta-tradeoff",

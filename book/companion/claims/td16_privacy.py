@@ -460,9 +460,9 @@ def excess_over_delta(interval: int, pulls: int = 1, delta: float = DELTA) -> fl
 def refuted_intervals(pulls: int = 1, delta: float = DELTA) -> tuple[int, int]:
     """Return the shortest and the longest interval at which a choice breaks the corollary.
 
-    Of the intervals 10^(k/1000).
+    Of the intervals 10^(k/1000) up to 10¹⁷.
     """
-    tried = np.unique(np.geomspace(10, 1e12, 11_001).astype(np.int64))
+    tried = np.unique(np.geomspace(10, 1e17, 16_001).astype(np.int64))
     broken = [int(f) for f in tried if excess_over_delta(int(f), pulls, delta) > 1]
     return (broken[0], broken[-1]) if broken else (0, 0)
 
@@ -539,7 +539,8 @@ def corollary_3_2() -> Finding:
         "refuted is the proof: the releases are not that private at T = 10⁵, also "
         "if the rewards of the first K·f pulls are left out of every mean, as the pseudo-code has "
         f"it. {PLAYED} Whether the actions, which show less, keep these two targets as a sequence "
-        "is open. f has to grow like ε^(−2/v), as already one release has the loss f^(−v/2)."
+        "is open. While ε is large beside δ, f has to grow like ε^(−2/v), as already one release "
+        "has the loss f^(−v/2)."
     )
     releases = [exceeded[t, ""] for t in TARGETS], list(exceeded.values())
     broken = bool(proof) and excess_over_delta(1000) > 1
@@ -576,11 +577,12 @@ def abstract() -> Finding:
         {
             CONDITION: "As a sentence about existence, for all actions together, if δ is fixed and "
             "the constant may have 1/δ in it: UCB that keeps each reward with probability δ, and "
-            "never looks at the others, is (0, δ)-private and has 1/δ times the regret of UCB. "
-            "That is no use of a noise, and at δ = e^(−10) the factor is 22026. DP-UCB-INT is "
+            "never looks at the others, is (0, δ)-private and has at most 1/δ times the regret of "
+            "UCB. That is no use of a noise, and at δ = e^(−10) the factor is 22026. DP-UCB-INT is "
             "not such a variant: with the input of Corollary 3.2 it is not private enough, and "
-            "with an interval that is, its first pulls cost ε^(−2/v) and not 1/ε. Whether it is "
-            "true with a δ below 1/T is open."
+            "whatever its interval its regret is not O(log T) (Theorem 3.5 as printed fails); with "
+            "an interval that is enough its first pulls cost ε^(−2/v) while ε is large beside δ. "
+            "Whether it is true with a δ below 1/T is open."
         },
         ("bound of UCB on kept rewards / log T, growth from T = 10⁸ to 10¹⁶", logs[1] / logs[0], 3),
         entries("ε·(interval that is enough at δ = e^(−10)), ε = {:g}", lengths, 1),
@@ -605,7 +607,8 @@ def better_interval() -> Finding:
             FAILS: "Here ε is the input. A series that begins at f₀ ≤ 1/ε makes the first release "
             "at f₀ pulls, with a loss of f₀^(−v/2) or more: the first choice between two arms then "
             "breaks small targets, however the series goes on. For a target to be kept the "
-            "interval has to be longer than 1/ε, of the order of ε^(−2/v) in the target. The "
+            "interval has to be longer than 1/ε, of the order of ε^(−2/v), while the target is "
+            "large beside δ. The "
             "series itself is in the paper's report, which is not in our copy."
         },
         entries("least constant interval / ⌈1/input⌉, target {:g}", needed, 2),
