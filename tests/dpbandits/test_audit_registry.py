@@ -389,8 +389,8 @@ ON_TABLES = {
     if getattr(getattr(target, "tables", None), "promise", 1) is None  # else see above
     and not isinstance(target, dpb.GuessAndDouble)  # whose noise is that of its base
 }
-RANDOM = {"LazyDPTS": 4000, "DPPromisedStop": 4000}
-"""Runs of what is random at any budget; of all others every run is the same, and 400 do."""
+RANDOM = {"LazyDPTS": 4000, "DPPromisedStop": 4000, "ExploreThenCommit": 2000}
+"""Runs of what is random at any budget, be it in ties; of all others 400 do."""
 
 
 @pytest.mark.statistical

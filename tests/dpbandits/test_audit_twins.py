@@ -98,6 +98,8 @@ def reports(rewards, rng, flaw=""):
     keep = math.exp(EPSILON) / (1 + math.exp(EPSILON))
     turned = [x > keep for x in rng.random(4).tolist()]
     shown = [rewards.pull(0) for _ in range(4)]
+    if not set(shown) <= {0.0, 1.0}:  # for which it is not meant
+        raise ValueError("a reward is neither 0 nor 1")
     return [float(t) != x for t, x in zip(turned[:1] * 4 if flaw else turned, shown, strict=True)]
 
 
@@ -120,13 +122,13 @@ def counter(rewards, rng, flaw=""):
 PROGRAMS = [elimination, sparse_vector, leader, reports, scores, counter]
 FLAWS = {
     "noise drawn once for every epoch": (elimination, "reused", 3000),
-    "an epoch's rewards used in the next": (elimination, "kept", 8000),
+    "an epoch's rewards used in the next": (elimination, "kept", 16_000),
     "scale 1/(εn²) in place of 1/(εn)": (elimination, "quadratic", 4000),
     "sensitivity halved": (elimination, "halved", 4000),
     "noise scaled to zero": (elimination, "zero", 1500),
-    "last means released again, with all of ε": (elimination, "again", 15_000),
+    "last means released again, with all of ε": (elimination, "again", 30_000),
     "better raw mean recommended": (elimination, "raw", 2500),
-    "queries without noise": (sparse_vector, "queries", 8000),
+    "queries without noise": (sparse_vector, "queries", 16_000),
     "stops on raw sums": (sparse_vector, "bare", 1500),
     "sum released without noise": (sparse_vector, "raw", 2500),
     "near ties broken by raw sums": (leader, "tie", 4000),
