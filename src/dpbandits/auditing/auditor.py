@@ -151,7 +151,7 @@ def _tables_for(program: Program, n_arms: int) -> Tables:
     while True:
         levels = [(own, others) for own in (0.0, 1.0) for others in (0.0, 1.0)]
         try:
-            program.load(TablePair(constant(n_arms, length, 0.0, 1.0), 0, 0, 1.0))  # repeats a run
+            program.check_first(TablePair(constant(n_arms, length, 0.0, 1.0), 0, 0, 1.0))
             runs = program.requests([constant(n_arms, length, *each) for each in levels])
         except TableEndedError:
             if length >= _LONGEST:
@@ -226,7 +226,7 @@ def audit_by_search(
         declared = guarantee or program.declared(length)
         plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)
         if fixed and begin is not None:
-            program.load(begin)
+            program.check_first(begin)
             program.requests([begin.table, begin.neighbour])  # for the coverage
         best = hunt(program, plan, rng)
         promised = guarantee or program.declared(best.pair.table.shape[1])

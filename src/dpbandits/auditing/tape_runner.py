@@ -171,6 +171,29 @@ class Program:
             ]
             self._n_values = self._widths[pair.table.shape] = max(sizes)
 
+    def check_first(self, pair: TablePair) -> None:
+        """Repeat a run before any other is made; tapes and counts are then as if it were not.
+
+        Parameters
+        ----------
+        pair : TablePair
+            Tables of the run.
+
+        Raises
+        ------
+        ValueError
+            If the subject cannot be run on them, or keeps state.
+        """
+        kept = self.source.bit_generator.state, self.runs, self.coverage
+        self.coverage = Coverage()
+        try:
+            self.load(pair)
+        finally:
+            self.source.bit_generator.state, self.runs, self.coverage = kept
+            self._loaded = None
+            self._widths.clear()
+            self._witnesses.clear()
+
     def _put_out(self, side: int, keys: Keys) -> tuple[Row, int]:
         """Run the program on one tape; return what it puts out, and how many words it drew."""
         self._tapes.use(STILL, 0.0, self.pair.arm)
