@@ -142,12 +142,6 @@ class Candidate:
     event: CellEvent | None = None
 
     @property
-    def shows(self) -> bool:
-        """Whether the two sides ever put out different things."""
-        both = (self.grown, self.tested)
-        return any(s is not None and not np.array_equal(s.likely, s.rare) for s in both)
-
-    @property
     def promise(self) -> float:
         """The bound that it promises."""
         return 0.0 if self.event is None else self.event.promise
@@ -306,8 +300,6 @@ def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
 
 def _fitting(program: Program, plan: Hunt, groups: list[_Group]) -> list[Candidate]:
     """Return candidates of groups: with their moves, or, where none fits, without."""
-    if not groups:
-        return []
     fitting = [group for group in groups if group.fit > _FITS]
     highest = max((group.move.total for group in fitting), default=0.0)
     size = plan.tables.high - plan.tables.low
@@ -335,7 +327,11 @@ def _screened(program: Program, plan: Hunt, rng: Rng) -> list[Candidate]:
 
     Of each changed reward the best pair is kept, and then the best of all.
     """
-    cells = [cell for shape in _shapes(program, plan) for cell in _everywhere(program, plan, shape)]
+    cells = [
+        cell
+        for shape in _shapes(program, plan)
+        for cell in pairs_everywhere(program, *shape, plan.tables).values()
+    ]
     for cell in cells:
         rng.shuffle(cell)
     budget = max(plan.n_runs // _SCREENED, 16)
@@ -377,11 +373,6 @@ def _shapes(program: Program, plan: Hunt) -> Iterator[tuple[int, int]]:
             longer = min(longer, plan.tables.most)
         if plan.n_pulls is None and longer > lengths[0]:
             yield n_arms, longer
-
-
-def _everywhere(program: Program, plan: Hunt, shape: tuple[int, int]) -> list[list[TablePair]]:
-    """Return for each changed reward its pairs on tables of a shape."""
-    return list(pairs_everywhere(program, *shape, plan.tables).values())
 
 
 def _apart(program: Program, pair: TablePair, tapes: int) -> float:
