@@ -19,6 +19,7 @@ from functools import cache, cached_property, update_wrapper
 from multiprocessing import current_process
 from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
+import numba
 from numba import njit, types
 from numba.core import sigutils
 from numba.core.caching import (
@@ -38,6 +39,7 @@ R = TypeVar("R")
 ErrorModel = Literal["python", "numpy"]
 
 _njit = cast("Callable[..., Any]", njit)
+_IN_PARTS = numba.__version__.startswith("0.68.")  # others are compiled as Numba does it
 
 STARTED = time.time()
 """When this process read the package: what was edited later may not be what runs here."""
@@ -113,13 +115,19 @@ def kernel(
         told["inline"] = "always"
 
     def compiled(function: Callable[P, R]) -> Callable[P, R]:
-        dispatcher: Any = _njit(**told, pipeline_class=CompilerOfWholes)(function)
+        whole: dict[str, Any] = {}
+        own: dict[str, Any] = {"_nrt": not borrows}
+        if _IN_PARTS:
+            whole = {"pipeline_class": CompilerOfWholes}
+            own |= {"pipeline_class": CompilerOfParts, "no_cpython_wrapper": True}
+        dispatcher: Any = _njit(**told, **whole)(function)
         if dispatcher is not function:
             dispatcher._cache = _Cache(function)
             # called from Python it counts: Numba would never let go of a generator
-            own = {"_nrt": not borrows, "no_cpython_wrapper": True}
-            part: Any = _njit(**told | own, pipeline_class=CompilerOfParts)(function)
-            part._cache = _Cache(function, part=True, borrows=borrows)
+            if not (_IN_PARTS or borrows):
+                return cast("Callable[P, R]", dispatcher)
+            part: Any = _njit(**told | own)(function)
+            part._cache = _Cache(function, part=_IN_PARTS, borrows=borrows)
             dispatcher.get_call_template = part.get_call_template
             dispatcher.get_overload = part.get_overload
         return cast("Callable[P, R]", dispatcher)
