@@ -389,8 +389,8 @@ ON_TABLES = {
     if getattr(getattr(target, "tables", None), "promise", 1) is None  # else see above
     and not isinstance(target, dpb.GuessAndDouble)  # whose noise is that of its base
 }
-RANDOM = {"LazyDPTS": 4000, "DPPromisedStop": 4000, "ExploreThenCommit": 2000}
-"""Runs of what is random at any budget, be it in ties; of all others 400 do."""
+ENOUGH = (400, 4000)
+"""Runs: of most programs the first do; of what is random at any budget, be it in ties, the last."""
 
 
 @pytest.mark.statistical
@@ -401,5 +401,6 @@ def test_whatever_loses_its_noise_is_convicted(name):
     What keeps its noise is not convicted: the audits of all classes above.
     """
     broken = noiseless(ON_TABLES[name])
-    found = audit(broken, turning_pair(broken), n_runs=RANDOM.get(name, 400))
-    assert found.convicted and found.epsilon_lower > 1.0, found
+    audits = (audit(broken, turning_pair(broken), n_runs=n_runs) for n_runs in ENOUGH)
+    found = next((each for each in audits if each.convicted), None)
+    assert found is not None and found.epsilon_lower > 1.0

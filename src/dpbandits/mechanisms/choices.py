@@ -102,7 +102,7 @@ class CountChoice(Guaranteed, Configuration):
         ValueError
             If the count is out of its range.
         """
-        check_integer("count", count, 0, self.size)
+        count = check_integer("count", count, 0, self.size)
         return self.weight * self._cdf(count - self.threshold)
 
     def draw(self, rng: Rng, counts: Mapping[int, int]) -> int | None:

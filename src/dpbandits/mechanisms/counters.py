@@ -176,6 +176,7 @@ class RunningCounter:
 
     Examples
     --------
+    >>> import numpy as np
     >>> counter = RunningCounter(BinaryTree(math.inf, horizon=3), np.random.default_rng(0))
     >>> [counter.add(x) for x in (1.0, 0.25, 0.5)]
     [1.0, 1.25, 1.75]
@@ -284,6 +285,7 @@ class BinaryTree(_Tree):
     >>> tree = BinaryTree(epsilon=0.5, horizon=1000)
     >>> tree.levels, tree.node_scale
     (10, 20.0)
+    >>> import numpy as np
     >>> counter = BinaryTree(epsilon=float("inf"), horizon=4).counter(np.random.default_rng(0))
     >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0)]
     [1.0, 1.5, 1.5, 2.5]
@@ -727,6 +729,7 @@ class LogarithmicCounter(_Endless):
 
     Examples
     --------
+    >>> import numpy as np
     >>> counter = LogarithmicCounter(epsilon=float("inf")).counter(np.random.default_rng(0))
     >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0, 1.0)]
     [1.0, 1.5, 1.5, 2.5, 2.5]

@@ -140,7 +140,7 @@ class RegretPlan:
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> plan = dpb.plan_regret([0.6, 0.75], patients=1000, epsilon=0.1, n_runs=50)
+    >>> plan = dpb.plan_regret([0.6, 0.75], patients=1000, epsilon=0.1, n_runs=500)
     >>> plan.choice.algorithm.label, round(plan.coin), plan.learns
     ('one look', 75, True)
     """
