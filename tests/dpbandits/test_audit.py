@@ -180,3 +180,25 @@ def test_runs_that_all_do_the_same_are_no_acquittal(released, verdict):
     found = audit(released, TablePair([[0, 0, 0, 0]], 0, 1, 1.0), 999, guarantee=PROMISE)
     assert found.verdict == verdict and found.constant == (verdict == "nothing tested")
     assert ("did the same" in str(found)) == found.constant
+
+
+def threshold_without_noise(rewards, rng):
+    """The sum of two rewards, whose noise a reward near .7 turns off."""
+    x = [rewards.pull(0), rewards.pull(0)]
+    return sum(x) + (rng.laplace() if all(abs(each - 0.7) > 0.05 for each in x) else 0.0)
+
+
+@pytest.mark.statistical
+def test_values_of_rewards_can_be_named():
+    """Each conviction has a probability of 1e-6 at most if there is nothing to find."""
+    blind, seeing = (
+        audit(threshold_without_noise, n_runs=2000, guarantee=PROMISE, values=values)
+        for values in (None, [0.7])
+    )
+    assert blind.verdict == "no violation found" and 0.7 not in blind.coverage.values
+    assert seeing.verdict == "violation found" and 0.7 in seeing.coverage.values
+    honest = audit(lambda rewards, rng: rewards.total(0, 2) + rng.laplace(), n_runs=2000,
+                   guarantee=PROMISE, values=(0.7, 0.3))  # fmt: skip
+    assert honest.verdict == "no violation found" and {0.3, 0.7} <= honest.coverage.values
+    with pytest.raises(ValueError, match="values="):
+        audit(threshold_without_noise, n_runs=2000, guarantee=PROMISE, values=[1.2])

@@ -20,7 +20,13 @@ import numpy as np
 from tqdm import tqdm
 
 from dpbandits._arrays import Rng
-from dpbandits._validation import check_fraction, check_integer, check_kind, check_seed
+from dpbandits._validation import (
+    check_fraction,
+    check_integer,
+    check_kind,
+    check_seed,
+    check_values,
+)
 from dpbandits.auditing.adapters import Auditable, tables_of
 from dpbandits.auditing.betting import betting_bound, least_convicted
 from dpbandits.auditing.candidates import constant
@@ -50,6 +56,7 @@ def audit(
     *,
     n_arms: int | None = None,
     n_pulls: int | None = None,
+    values: Sequence[float] | None = None,
 ) -> Audit:
     """Audit an algorithm: look for tables and an event that refute what it declares.
 
@@ -79,7 +86,7 @@ def audit(
         The tables; then only a move of the noise and an event are looked for. By default tables
         are, as well: rewards of every arm change, at up to eight places where a run's requests
         begin or end (four on long tables), early ones rather than late, each on some of the tables,
-        to the ends of the range, and at the first three to its middle.
+        to the ends of the range, and at the first three to `values`.
     n_runs : int
         Runs on each table that are meant, at least 16: a quarter of them at least, half if a pair
         is given, test the event. The search takes as many as it needs, some 10 000 to 40 000, also
@@ -93,6 +100,9 @@ def audit(
         What is declared, in place of what the subject says.
     n_arms, n_pulls : int, optional
         Shape of the tables that are tried; by default as the subject needs.
+    values : sequence of float, optional
+        Rewards that are tried beside the ends of the range: the subject's own thresholds and what
+        lies around them. By default the middle of the range.
 
     Returns
     -------
@@ -141,7 +151,7 @@ def audit(
         for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
     )
     return audit_by_search(
-        subject, n_runs, seed, failure, guarantee, n_arms=n_arms, n_pulls=n_pulls
+        subject, n_runs, seed, failure, guarantee, n_arms=n_arms, n_pulls=n_pulls, values=values
     )
 
 
@@ -171,6 +181,7 @@ def audit_by_search(
     *,
     n_arms: int | None = None,
     n_pulls: int | None = None,
+    values: Sequence[float] | None = None,
     begin: TablePair | None = None,
     fixed: bool = False,
 ) -> Audit:
@@ -191,6 +202,8 @@ def audit_by_search(
         What is declared; by default that of the subject.
     n_arms, n_pulls : int, optional
         Shape of the tables; by default as the subject needs.
+    values : sequence of float, optional
+        Rewards that are tried beside the ends of the range; by default its middle.
     begin : TablePair, optional
         Where the search starts: a pair that other runs, with another seed, have found.
     fixed : bool
@@ -222,6 +235,9 @@ def audit_by_search(
     with tqdm(desc="searching", unit="run", disable=None, leave=False) as progress:
         program = Program(subject, rng, progress)
         tables = tables_of(subject) or _tables_for(program, n_arms or 2)
+        if values is not None:
+            tried = check_values("values", values, tables.low, tables.high)
+            tables = tables._replace(between=tuple(np.atleast_1d(tried).tolist()))
         length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
         declared = guarantee or program.declared(length)
         plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)

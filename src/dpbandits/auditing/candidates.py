@@ -8,7 +8,8 @@ other rewards of a stream, have a level at which few, half or most of the runs d
 the crossings, and the ties.
 
 `pairs_at` changes early rewards of arm 0. `pairs_everywhere` changes rewards of every arm, at the
-beginning and the end of each request that a run makes, to both ends of the range and to its middle.
+beginning and the end of each request that a run makes, to both ends of the range, and to its middle
+or the values that are named.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _SHARES = (0.1, 0.5, 0.9)  # of the tapes that decide otherwise
 _BESIDE = 2.0**-17
 _PLACES = 8  # of an arm on short tables, at which rewards are changed
 _LONG_PLACES = 4
-_MIDDLES = 3  # of them, at which rewards are changed to the middle of the range
+_MIDDLES = 3  # of them, at which rewards are changed to what lies between the ends
 
 Pairs = Callable[[int], TablePair]
 """A pair of tables for each number."""
@@ -294,11 +295,15 @@ def pairs_everywhere(
         Arm and place of the reward → its pairs, each in one order of its two tables.
     """
     low, high = tables.low, tables.high
-    middle, short = (low + high) / 2, length < LONG
-    graded = _takes(program, constant(n_arms, length, middle, middle))
+    short, between = length < LONG, tables.between
+    graded = [
+        value
+        for value in (((low + high) / 2,) if between is None else between)
+        if _takes(program, constant(n_arms, length, value, value))
+    ]
     if short:
         levels = [(a, b) for a in (low, high) for b in (low, high)]
-        levels += [(middle, middle)] if graded else []
+        levels += [(value, value) for value in graded]
         bases = [constant(n_arms, length, own, others) for own, others in levels]
     else:
         bases = tables_for(program, n_arms, length, tables)
@@ -310,8 +315,8 @@ def pairs_everywhere(
         mine = [base[np.argsort(order)] for base in bases]
         for number, pull in enumerate(places[arm]):
             values = [(low, high)]
-            if graded and number < _MIDDLES:
-                values += [(low, middle), (middle, high)]
+            if number < _MIDDLES:
+                values += [ends for value in graded for ends in ((low, value), (value, high))]
             found[arm, pull] = [
                 _edited(base, arm, pull, before, after) for before, after in values for base in mine
             ]

@@ -753,8 +753,9 @@ def audit(
         if not own:
             subject_of(target)  # which says what cannot be run on tables
         pair = None if table is None else _pair(table, change)
-        shape = {"n_arms": arms, "n_pulls": pulls}
-        found = audit_sampled(target, pair, runs, [seed, 0], failure, promised, **shape)
+        found = audit_sampled(
+            target, pair, runs, [seed, 0], failure, promised, n_arms=arms, n_pulls=pulls
+        )
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
     show(json, str(found), record)
     return {FOUND: 1, NOTHING_TESTED: 3}.get(found.verdict, 0)

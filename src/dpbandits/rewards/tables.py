@@ -26,12 +26,14 @@ class Tables(NamedTuple):
         Order v and bound u of the moment E∣X∣^(1+v) ≤ u that the program is told, as it must be
         for heavy-tailed rewards; None for any other. Then `low` and `high` are what is tried, and
         rewards may be beyond.
+    between : tuple of float or None
+        Rewards within the range that are tried beside its ends; None for its middle alone.
 
     Examples
     --------
     >>> import dpbandits as dpb
     >>> dpb.DPUCB(epsilon=1.0).tables
-    Tables(n_arms=2, least=3, most=None, low=0.0, high=1.0, promise=None)
+    Tables(n_arms=2, least=3, most=None, low=0.0, high=1.0, promise=None, between=None)
     """
 
     n_arms: int
@@ -40,6 +42,7 @@ class Tables(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     promise: tuple[float, float] | None = None
+    between: tuple[float, ...] | None = None
 
 
 def least_horizon(first_decision: Callable[[int], int], start: int) -> int:
