@@ -125,6 +125,13 @@ OTHER_EXP = SimpleNamespace(**{**vars(np), "exp": lambda x: np.exp(0.9 * x)})
 SMALL_STEP = Step(0.9, 0.0, (0.1, 0.2), -9.0, 0.1, 0.8)
 
 
+def power_of_the_pair(false_alarm, epsilon, delta, changes):
+    """Return the power that group privacy allows after so many changes."""
+    many = math.exp(changes * epsilon)
+    delta *= (many - 1) / math.expm1(epsilon)
+    return min(many * false_alarm + delta, 1 - (1 - delta - false_alarm) / many, 1.0)
+
+
 def refused(*_, **__):
     """Refuse to certify."""
     raise NotCertifiedError("the inequality is false,", [(0.0, 1.0)])
@@ -269,6 +276,9 @@ TABLE = [
     ("ja25-switch-045", "SEEN", 0.2, F),
     ("ja25-as-badly", "sample_lower_bound", 100.0, F),
     ("ja25-any-class", "_optimal_price", 0.5, F),
+    ("ja25-equation-5", "characteristic_time", time_of(lambda *means: 0.4 * means[-1]), F),
+    ("ja25-equation-5", "_sum_of_prices", 1.1, F, lambda means, epsilon: 1e-9, F),
+    ("ja25-thm-3", "_closed_form", 1.01, F, lambda x, y, e: e * (abs(x - y) - e / 8), F),
     ("ja25-switch-045", "INSTANCES", EVEN, F),
     ("ja25-best-epsilon", "privacy_switches", {"exact": 1.5}, F),
     ("ja25-tighter", "characteristic_time", time_of(free_time), F),
@@ -283,6 +293,7 @@ TABLE = [
     ("ja25-log-threshold ja25-one-plus-eta", "chernoff_threshold", union_threshold, F),
     ("ja25-one-plus-eta", "next_release", lambda *a: round(1.1 * next_release(*a)), F),
     ("ja25-eta-zero", "calibrated_minus", lambda x, u, r, e: calibrated_minus(x, u, 0.0, e), F),
+    ("ja25-eta-zero", "_log_tail", 0.5, F, lambda n, *_: -1.2 * n, F),
     *(
         (claim, "batched_top_two.estimates", estimated(accumulates, wrong), expected)
         for claim, accumulates, wrong, expected in (
@@ -295,6 +306,8 @@ TABLE = [
     ("ja25-lemma-9", "_product_of_tails", lambda x: math.exp(-2 * x), F),
     ("ja25-same-guarantee", "AdaPTT.guarantee", guarantee(lambda rule: 2 * rule.epsilon), F),
     ("ja25-gaussian-mechanism", "_renyi", lambda order, shift, d: 2 * order / d, F),
+    ("ja25-group-not-tight", "_most_power", power_of_the_pair, F),
+    ("ja25-group-not-tight", "_group_delta", 2.0, F),
     ("ja25-group-divergence", "_laplace_divergence", lambda h, e: (e * h) ** 2, F),
 ]
 CONTROLS = [

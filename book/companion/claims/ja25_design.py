@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.ja25_algorithm import Recorded, watch
@@ -144,6 +144,12 @@ def _renyi(order: float, shift: float, deviation: float) -> float:
     return (math.log(total) + top) / (order - 1)
 
 
+def _gaussian_delta(shift: float, deviation: float, epsilon: float) -> float:
+    """Return the exact δ at ε of normal noise on sums that differ by `shift`."""
+    near, away = (s * shift / (2 * deviation) - epsilon * deviation / shift for s in (1, -1))
+    return float(stats.norm.cdf(near) - math.exp(epsilon + stats.norm.logcdf(away)))
+
+
 @claim("ja25-gaussian-mechanism", "reply to reviewer VJtw, Q3", at="thm-dptt-private")
 def gaussian_mechanism() -> Finding:
     """With the Gaussian in place of the Laplace mechanism DP-TT is ρ-zCDP or (ε, δ)-DP."""
@@ -154,8 +160,7 @@ def gaussian_mechanism() -> Finding:
     rho, delta = 0.5, 1e-6
     epsilon, deviation = rho + 2 * math.sqrt(rho * math.log(1 / delta)), 1 / math.sqrt(2 * rho)
     # the exact δ of the Gaussian mechanism at ε
-    here, there = (stats.norm.cdf(s / (2 * deviation) - epsilon * deviation) for s in (1, -1))
-    exact = here - math.exp(epsilon) * there
+    exact = _gaussian_delta(1.0, deviation, epsilon)
     return finding(
         decide(max(spent) <= 1 + 1e-6 and exact <= delta),
         {
@@ -189,4 +194,59 @@ def group_divergence() -> Finding:
             "about (ε·h)²/2, which the lower bound gives away."
         },
         extremes("divergence / (ε·h)", ratios, 5),
+    )
+
+
+def _most_power(false_alarm: float, epsilon: float, delta: float, changes: int) -> float:
+    """Return the greatest power of a test at this error, on outputs that differ by `changes`.
+
+    One change of an (ε, δ)-private mechanism raises P(A) to at most min(e^ε·P(A) + δ, 1 −
+    e^−ε·(1 − δ − P(A))); a mechanism of two answers attains each step.
+    """
+    power = false_alarm
+    for _ in range(changes):
+        up = math.exp(epsilon) * power + delta
+        power = min(up, 1 - math.exp(-epsilon) * (1 - delta - power), 1.0)
+    return power
+
+
+def _group_delta(epsilon: float, delta: float, changes: int) -> float:
+    """Return the δ that group privacy gives `changes` changes, at ε times their number."""
+    return delta * math.expm1(changes * epsilon) / math.expm1(epsilon)
+
+
+@claim("ja25-group-not-tight", "reply to reviewer VJtw, Q3", at="thm-bai-change")
+def group_not_tight() -> Finding:
+    r"""For (ε, δ)-DP the group privacy property is not tight."""
+    epsilon, delta = 0.1, 1e-6
+    grid = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 1001)]).tolist()
+    attained, more = [], {}
+    for changes in (1, 20, 50, 100):
+        pair = changes * epsilon, _group_delta(epsilon, delta, changes)
+        reached = max(_most_power(x, epsilon, delta, changes) - x for x in grid)
+        more[changes] = max(_most_power(x, *pair, 1) - x for x in grid) - reached
+        attained.append(_most_power(0.0, epsilon, delta, changes) / pair[1])
+    vacuous = math.ceil(math.log1p(math.expm1(epsilon) / delta) / epsilon)
+    # normal noise that has this δ exactly, and the δ with which it hides more changes
+    deviation = optimize.brentq(lambda s: _gaussian_delta(1.0, s, epsilon) - delta, 1.0, 1e3)
+    kept = {
+        h: _gaussian_delta(h, float(deviation), h * epsilon) / _group_delta(epsilon, delta, h)
+        for h in (2, 20, vacuous)
+    }
+    loose = max(more.values()) > 0.05 and min(kept.values()) < 0.95
+    exact = max(abs(x - 1) for x in attained) < 1e-9
+    return finding(
+        decide(loose and abs(more[1]) < 1e-12, CONDITION if exact else HOLDS),
+        {
+            CONDITION: "Not the pair (hε, δ_h) itself, δ_h = δ(e^(hε) − 1)/(e^ε − 1): while δ_h is "
+            "below about a half a mechanism of two answers attains it. But what the lower bound "
+            "uses is a relative entropy, and of that the pair bounds nothing, since with "
+            f"probability δ a mechanism may publish everything; from h = {vacuous} on δ_h is above "
+            "1. For normal noise δ_h is too large, and for every mechanism the pair allows a "
+            "greater total variation than h changes can reach, which is so for δ = 0 too. "
+            "ε = 0.1, δ = 10⁻⁶."
+        },
+        ("δ that is attained at hε over δ_h, least", min(attained), 6),
+        entries("exact δ of normal noise over δ_h, h = {}", kept, 3),
+        entries("total variation: the pair allows more by, h = {}", more, 4),
     )

@@ -16,6 +16,7 @@ from dpbandits.identification import (
     DPLRE,
     DPTT,
     characteristic_time,
+    d_eps,
     identify,
     kl,
     privacy_switches,
@@ -218,29 +219,123 @@ def near_ties() -> Finding:
     )
 
 
-@claim("ja25-as-badly", "reply to reviewer VJtw, Q1", at="thm-time-facts")
+@claim("ja25-as-badly", "reply to reviewer VJtw, Q1", at="thm-time-facts", reconstructed=True)
 def as_badly() -> Finding:
-    r"""Near ties DP-TT does as badly as any other δ-correct ε-DP algorithm, by the lower bound."""
-    delta, n_runs, low, high = 0.05, 20, {}, {}
-    for kind in (DPTT, DPLRE):
-        ratios = []
-        for gap, epsilon in itertools.product((0.1, 0.05, 0.02), (0.1, 1.0)):
-            arms = bernoulli([0.6, 0.6 - gap, 0.3])
-            found = identify(kind(epsilon, delta), arms, n_runs, max_pulls=10**12)
-            floor = sample_lower_bound(arms.means, epsilon, delta)
-            ratios.append(found.mean_time()[0] / floor)
-        low[kind.label], high[kind.label] = min(ratios), max(ratios)
+    r"""In near-tie scenarios DP-TT will perform as badly as any other δ-correct and ε-DP algorithm,
+    because of the fundamental lower bound.
+    """
+    delta, n_runs, gaps = 0.05, 20, (0.1, 0.05, 0.02)
+    ratios: dict[str, dict[tuple[float, float], float]] = {}
+    for gap, epsilon in itertools.product(gaps, (0.1, 1.0)):
+        arms = bernoulli([0.6, 0.6 - gap, 0.3])
+        floor = sample_lower_bound(arms.means, epsilon, delta)
+        for name, rule in {
+            "DP-TT": DPTT(epsilon, delta),
+            "DP-TT, union": DPTT(epsilon, delta, threshold="union"),
+            "DP-LRE": DPLRE(epsilon, delta),
+        }.items():
+            found = identify(rule, arms, n_runs, max_pulls=10**12)
+            ratios.setdefault(name, {})[gap, epsilon] = found.mean_time()[0] / floor
+    times = [x / ratios["DP-LRE"][key] for key, x in ratios["DP-TT"].items()]
+    level = [x / ratios["DP-TT"][gaps[0], e] for (_, e), x in ratios["DP-TT"].items()]
+    every = [x for each in ratios.values() for x in each.values()]
+    in_order = min(every) > 1 and max(level) < 3
     return finding(
-        decide(min(low.values()) > 1 and high["DP-TT"] < 100, CONDITION),
+        decide(in_order, CONDITION if min(times) > 1.5 else HOLDS),
         {
-            CONDITION: "In the order, not in the constant. Both rules stay within a constant of "
-            "the lower bound, which grows like the inverse square of the gap, so that both become "
-            "bad together; but DP-TT, with our threshold and batches, takes several times the "
-            "samples of DP-LRE, a rule of ours. Means 0.6, 0.6 − gap and 0.3, gaps 0.1, 0.05 and "
-            f"0.02, ε = 0.1 and 1, δ = {delta:g}, {n_runs} runs each."
+            CONDITION: "In the order, not in the constant. Over these gaps DP-TT's samples grow as "
+            "the lower bound does, which no algorithm escapes: their ratio changes little. But "
+            "DP-TT with our threshold and first batches takes several times the samples of "
+            "DP-LRE; beside it the union threshold, of the order that the replies give for the "
+            "paper's. Means 0.6, 0.6 − gap and 0.3, gaps 0.1, 0.05 and 0.02, ε = 0.1 and 1, "
+            f"δ = {delta:g}, {n_runs} runs each."
         },
-        entries("least mean samples over the lower bound, {}", low, 2),
-        entries("greatest, {}", high, 3),
+        *(
+            extremes(f"samples over the lower bound, {n}", each.values(), 2)
+            for n, each in ratios.items()
+        ),
+        extremes("DP-TT over DP-LRE", times, 2),
+        ("ratio of DP-TT to the lower bound, greatest, over that at gap 0.1", max(level), 3),
+    )
+
+
+def _sum_of_prices(means: NDArray[np.float64], epsilon: float) -> float:
+    """Return the sum over arms of the inverse price at which the arm passes for its rival."""
+    best = int(np.argmax(means))
+    others = np.delete(means, best)
+    prices = d_eps(others, means[best], epsilon)
+    return float((1 / prices).sum() + 1 / d_eps(means[best], others, epsilon).min())
+
+
+@claim(
+    "ja25-equation-5",
+    "equation (5), by the reply to reviewer VJtw, Q1 and Q2",
+    at="thm-time-facts",
+    reconstructed=True,
+)
+def equation_5() -> Finding:
+    r"""Equation (5) bounds the characteristic time from below by what tends to infinity with
+    $\Delta_{\varepsilon,a^\star} \to 0$ and is linear in $K$ on equal means.
+    """
+    rng, ratios = np.random.default_rng(25), []
+    drawn = [rng.uniform(0.02, 0.98, int(rng.integers(2, 20))) for _ in range(200)]
+    for means in (*INSTANCES.values(), *drawn):
+        for epsilon in (1e-3, 0.1, 1.0, 5.0):
+            ratios.append(_time(means, epsilon) / _sum_of_prices(means, epsilon))
+    per_arm = [
+        _sum_of_prices(np.array([0.8, *[0.6] * (k - 1)]), 0.1) - (k - 1) / d_eps(0.6, 0.8, 0.1)
+        for k in (2, 10, 100)
+    ]
+    linear = bool(np.ptp(per_arm) < SAME * max(per_arm))
+    closing = [_sum_of_prices(np.array([0.6, 0.6 - gap, 0.3]), 0.1) for gap in (1e-1, 1e-3, 1e-5)]
+    grows = all(b > 50 * a for a, b in itertools.pairwise(closing))
+    return finding(
+        decide(min(ratios) >= 1 - SAME and linear and grows),
+        {
+            HOLDS: "Proved for the bound that we put in its place, of which both sentences of the "
+            "reply are true: the sum of 1/d_ε(μ_a, μ*) over all arms but the best, and 1 over the "
+            "least d_ε(μ*, μ_a). As ε tends to 0 it is the total-variation time over ε. Computed "
+            "on the instances of the figures and 200 others, for four ε each."
+        },
+        extremes("time over the sum", ratios, 3),
+    )
+
+
+def _closed_form(x: float, y: float, epsilon: float) -> float:
+    return float(d_eps(x, y, epsilon))
+
+
+@claim(
+    "ja25-thm-3",
+    "Theorem 3, by the reply to reviewer inBP, W",
+    at="lem-two-forms",
+    reconstructed=True,
+)
+def theorem_3() -> Finding:
+    r"""For Bernoulli laws $d_\varepsilon$ has a closed form; what it minimises is continuous and
+    convex on a compact interval, and regularity properties follow.
+    """
+    rng, worst, convex = np.random.default_rng(3), 0.0, math.inf
+    share = np.linspace(0.0, 1.0, 10_001)
+    for _ in range(200):
+        x, y, v, w = rng.uniform(0.01, 0.99, 4).tolist()
+        epsilon = float(np.exp(rng.uniform(math.log(1e-2), math.log(10))))
+        z = x + (y - x) * share
+        price = epsilon * np.abs(x - z) + kl(z, y)
+        least, found = float(price.min()), _closed_form(x, y, epsilon)
+        worst = max(worst, abs(found / least - 1))
+        half = _closed_form((x + v) / 2, (y + w) / 2, epsilon)
+        convex = min(convex, (found + _closed_form(v, w, epsilon)) / 2 - half)
+    return finding(
+        decide(worst < 1e-4 and convex >= -1e-12),
+        {
+            HOLDS: "The statement is lost in our copy. Proved of what the replies name of it: the "
+            "closed form, by a Legendre transform cut at ε; and that d_ε is convex in both means "
+            "at once, being the least of a function that is convex in the means and in where "
+            "relabelling ends. Compared with a search, and at midpoints, on 200 pairs."
+        },
+        ("relative distance from the search, at most", magnitude(worst)),
+        ("convexity at midpoints, least difference", convex, ".2g"),
     )
 
 
@@ -256,7 +351,7 @@ def _optimal_price(
     return float((epsilon * 0.5 * np.abs(grid - first).sum(axis=1) + divergence).min())
 
 
-@claim("ja25-any-class", "reply to reviewer VJtw, Q3", at="thm-bai-change")
+@claim("ja25-any-class", "reply to reviewer inBP, W", at="thm-bai-change")
 def any_class() -> Finding:
     """The lower bound of Theorem 2 holds for any class of distributions."""
     rng, worst = np.random.default_rng(25), 0.0
@@ -272,9 +367,10 @@ def any_class() -> Finding:
         {
             HOLDS: "Proved, for laws on countable sets, and with densities for others: the proof "
             "of the change of measure takes of the laws a coupling only, and with a maximal one "
-            "the price of a pull is the infimum of ε·TV(P, R) + KL(R, Q) over all laws R. Tried "
-            "as well on 200 pairs of laws on three rewards, each reward released once by "
-            "randomised response."
+            "the price of a pull is the infimum of ε·TV(P, R) + KL(R, Q) over all laws R. If R "
+            "is to be of the class, as our copy does not say, the price is no smaller and the "
+            "bound is true all the more. Tried as well on 200 pairs of laws on three rewards, "
+            "each reward released once by randomised response."
         },
         ("divergence of a release over the price, greatest", worst, 3),
     )
