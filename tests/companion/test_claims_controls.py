@@ -1,6 +1,7 @@
 """Every claim has a false variant, which its check does not take for the claim."""
 
 import dataclasses
+import itertools
 import math
 import sys
 from types import ModuleType, SimpleNamespace
@@ -143,7 +144,7 @@ PROOFS = [
     ("ss19-thm-3.3", "constant_below", "constant_falls", "printed_covers"),
     ("ss19-dagum", "logarithm_bounded", "dagum_constant"),
     ("ss19-lemma-3.5", "six_covers", "six_fails"),
-    ("ss19-thm-3.4", "expected_needed_small", "expected_needed_large", "median_needed"),
+    ("ss19-thm-3.4", "expected_needed", "median_needed"),
     ("ss19-cor-3.6", "both_needed"),
     ("ss19-nas-samples", "nas_time", "doubling_time"),
     ("ss19-lemma-4.2", "pulls_in_order", "last_line_covers"),
@@ -168,7 +169,7 @@ TABLE = [
     ("ss19-thm-3.4 ss19-cor-3.6", "bounds.stopping_complexity_lower_bound", 0.1, F),
     ("ss19-thm-3.3-optimal", "bounds.stopping_complexity_lower_bound", 0.1, F),
     ("ss19-variance-bypass", "bounds.private_stopping_lower_bound", at_two_points, F),
-    ("ss19-variance-bypass", "bounds.promised_samples", 2, F),
+    ("ss19-variance-bypass", "bounds.promised_samples", 3, F),
     ("ss19-variance-bypass", "bounds.promised_lower_bound", {"median": 1.1}, F),
     ("ss19-nas-samples", "_nas_rate", lambda m, a, b: 1 / (a * m), F),
     ("ss19-nas-samples", "_improved_rate", lambda m, a, b: 1 / (a * m), F),
@@ -344,9 +345,8 @@ CERTIFICATES = [
     ("dagum_constant", (23,), (22,)),
     ("six_covers", (6, "2.918"), (6, "2.919")),
     ("six_fails", (6, "2.919"), (6, "2.918")),
-    ("expected_needed_small", (40,), (37,)),
-    ("expected_needed_large", (40,), (38,)),
-    ("median_needed", (20, "2.918", "0.1"), (19, "2.918", "0.1")),
+    ("expected_needed", (23,), (22,)),
+    ("median_needed", (5, "0.1"), (4, "0.1")),
     ("both_needed", (25,), (24,)),
     ("nas_time", (420,), (390,)),
     ("doubling_time", (440,), (420,)),
@@ -384,11 +384,13 @@ def test_what_is_certified_agrees_with_the_package():
         ss19_certificates.constant_below(constant + 1e-6, str(beta))
         with pytest.raises(NotCertifiedError):
             ss19_certificates.constant_below(constant - 1e-6, str(beta))
-    q = math.expm1(2.0) / 2
-    least = log(0.4 / 0.1) / log(10) / (2 * q)
-    ss19_certificates.median_needed(1 / least + 1e-6, "2", "0.1")
+    least = log(0.4 / 0.1) / log(10) / (4 * log(2))
+    ss19_certificates.median_needed(1 / least + 1e-6, "0.1")
     with pytest.raises(NotCertifiedError):
-        ss19_certificates.median_needed(1 / least - 1e-6, "2", "0.1")
+        ss19_certificates.median_needed(1 / least - 1e-6, "0.1")
+    for mean, alpha, epsilon in itertools.product((1.0, 0.1), (0.99, 0.01), (1e-3, 1.0, 30.0)):
+        median = bounds.private_stopping_lower_bound(mean, alpha, 0.1, epsilon)
+        assert median * epsilon * alpha * mean / log(10) > least
 
 
 def test_every_claim_has_a_false_variant():

@@ -210,6 +210,7 @@ EXAMPLES = {
         "rule": dpb.DPHoeffdingStop(0.5, 0.5, 0.0625),
         "mean": 0.25,
     },
+    "bounds.stopping.mixture_rate": {"share": 0.25, "rest": 0.75, "epsilon": 0.5},
     "bounds.stopping.loglog_bracket": {"a": 2, "b": 0.03125},
     "bounds.stopping.loglog_crossing": {"a": 2, "b": 0.03125},
     "bounds.stopping.stopping_failure": {"beta": 0.0625},

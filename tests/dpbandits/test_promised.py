@@ -417,9 +417,9 @@ def test_plans_hold_what_the_proof_asks_of_them():
 def test_the_other_law_keeps_the_promise_and_no_nearer_one_would(mean, alpha, promise, share):
     """d gives a law with the mean moved by δ and with the promised deviation, if −R is no bound."""
     own, move = share * promise, 2 * alpha * mean / (1 + alpha)
-    epsilon = math.log(2.0)  # log(1 + d) is the rate
+    epsilon = math.log(2.0)  # −log(1 − d/2) is the rate
     least = bounds.promised_lower_bound(mean, alpha, 0.05, epsilon, promise, own)
-    d = math.expm1(math.log(9) / least.median)
+    d = -2 * math.expm1(-math.log(9) / least.median)
     variance = (1 - d) * (own**2 + move**2 / d)
     assert variance <= promise**2 * (1 + 1e-6)
     assert move / d <= (1 + mean) * (1 + 1e-9), "the point is in the range"
@@ -439,7 +439,11 @@ def test_means_of_lower_bounds_are_sums_of_tails():
         assert found.mean == pytest.approx(tails.sum(), rel=1e-9)
         assert found.median == pytest.approx(math.log((m - 1) * (0.5 - beta) / beta) / epsilon)
     assert bounds.promised_minimax_lower_bound(0.1, 0.5, 0.05, math.inf) == (0.0, 0.0)
-    assert bounds.promised_lower_bound(0.1, 0.5, 0.05, 1e4, 0.1).median > 0.0
+    without = bounds.promised_lower_bound(0.1, 0.5, 0.05, math.inf, 1e-12)  # 1 − d = σ²/(σ² + δ²)
+    assert without.median == pytest.approx(math.log(9) / math.log1p((0.2 / 3e-12) ** 2))
+    assert bounds.promised_lower_bound(0.1, 0.5, 0.05, math.inf, 1e-99).mean == pytest.approx(0.9)
+    far = bounds.promised_lower_bound(0.1, 0.5, 0.05, 1e4, 0.1, 0.05)
+    assert far.median == bounds.promised_lower_bound(0.1, 0.5, 0.05, math.inf, 0.1, 0.05).median
     refusal("deviation", 0.2, lambda: bounds.promised_lower_bound(0.1, 0.5, 0.05, 1, 0.1, 0.2))
 
 

@@ -236,35 +236,66 @@ def test_the_rate_of_dagum_et_al(law, alpha, beta):
     assert bounds.stopping_lower_bound(law, alpha, beta) >= factor * rate
 
 
-def written_rate(mean, alpha, epsilon, R, on_ends):
+def sharp_factor(p, q, epsilon):
+    """The greatest (1 + gP(A))/(1 + gQ(A)) over all sets A of the points, g = e^ε − 1."""
+    g, sets = math.expm1(epsilon), itertools.product((0, 1), repeat=len(p))
+    return max((1 + g * np.dot(p, a)) / (1 + g * np.dot(q, a)) for a in sets)
+
+
+def written_factor(mean, alpha, epsilon, R, on_ends):
+    """The factor between two laws on three points, or on two, by looking at every set."""
     m = abs(mean)
-    distance = 2 * alpha * m / ((1 + alpha) * (R + m))
+    target = (1 - alpha) / (1 + alpha) * m
     if on_ends:
-        distance = alpha * m / ((1 + alpha) * R)
-    return math.log1p(distance * math.expm1(epsilon))
+        p, q = (R + m) / (2 * R), (R + target) / (2 * R)
+        return sharp_factor((p, 1 - p), (q, 1 - q), epsilon)
+    d = (m - target) / (R + m)
+    law = np.array([0.3, 0.7, 0.0])  # its points and −R, where it has nothing
+    return sharp_factor(law, (1 - d) * law + (0, 0, d), epsilon)
 
 
 def test_the_private_lower_bound_written_out():
     for mean, alpha, beta, epsilon, R in random_problems(100):
         beta /= 4.01
         for on_ends in (False, True):
-            rate = written_rate(mean, alpha, epsilon, R, on_ends)
+            rate = math.log(written_factor(mean, alpha, min(epsilon, 600.0), R, on_ends))
             problem = mean, alpha, beta, epsilon, R
             value = bounds.private_stopping_lower_bound(*problem, two_point=on_ends)
-            assert value == near(math.log((0.5 - beta) / beta) / rate, 1e-9)
+            assert value == near(math.log((0.5 - beta) / beta) / rate, 1e-6)
+            # never below the bound by the total variation, which Lemma 3.5 of SS19 is about
+            distance = alpha * abs(mean) / ((1 + alpha) * R)
+            distance *= 1 if on_ends else 2 * R / (R + abs(mean))
+            assert rate <= math.log1p(distance * math.expm1(min(epsilon, 600.0))) * (1 + 1e-6)
 
     def bound(epsilon, **options):
         return bounds.private_stopping_lower_bound(0.1, 0.5, 0.05, epsilon, **options)
 
+    d = 0.1 / (1.5 * 1.1)  # 2αμ/((1 + α)(1 + μ))
+    assert bound(math.inf) == near(math.log(9) / -math.log(1 - d))
+    assert bound(math.inf, two_point=True) == near(math.log(9) / math.log(1.1 / (1.1 - 0.2 / 3)))
     for options in ({}, {"two_point": True}):
-        assert bound(math.inf, **options) == 0
-        below, at, above = (bound(700 + step, **options) for step in (-1e-9, 0, 1e-9))
-        assert below == near(at, 1e-10)
-        assert above == near(at, 1e-10)
-        assert 0 < bound(1e9, **options) < bound(701, **options) < at
-        share = 0.1 if options else 0.2 / 1.1
-        expected = math.log(0.45 / 0.05) / (math.log(0.5 / 1.5 * share) + 900)
-        assert bound(900, **options) == near(expected)
+        falling = [bound(epsilon, **options) for epsilon in (1e-3, 1.0, 30.0, 800.0, math.inf)]
+        assert falling == sorted(falling, reverse=True) and falling[0] > 30_000
+        assert bound(1e-60, **options) == near(1e57 * bound(1e-3, **options), 2e-3)
+
+
+def test_no_smaller_factor_serves_and_a_smaller_one_is_told_apart():
+    """e^(εs), s the number of samples in A, is ε-private, and attains r^n at the best set A."""
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        p, q = rng.dirichlet([0.7] * 4), rng.dirichlet([0.7] * 4)
+        epsilon = float(rng.uniform(0.1, 3))
+        r, distance = sharp_factor(p, q, epsilon), np.abs(p - q).sum() / 2
+        assert 1 <= r <= 1 + distance * math.expm1(epsilon) + 1e-12
+        # a private output has a likelihood ratio of at most r: values within a factor e^ε
+        chances = np.exp(-epsilon * rng.uniform(size=(200, 4)))
+        ratios = (chances @ p) / (chances @ q)
+        assert ratios.max() <= r * (1 + 1e-12)
+        d = float(rng.uniform(0.01, 0.99))
+        mixed = sharp_factor(p, (1 - d) * p + d * q, epsilon)
+        assert mixed <= 1 / (1 - d * (1 - math.exp(-epsilon))) + 1e-12
+        apart = (*p, 0.0), (*((1 - d) * p), d)
+        assert sharp_factor(*apart, epsilon) == near(1 / (1 - d * (1 - math.exp(-epsilon))))
 
 
 @pytest.mark.parametrize("law", [*LAWS[:4], two_point(-0.4)])
@@ -273,8 +304,8 @@ def test_the_lower_bound_on_private_rules_is_the_largest_of_its_parts(law):
     for epsilon, beta in itertools.product((1e-4, 0.5, 800.0, math.inf), (0.01, 0.24)):
         alpha, R = 0.5, law.half_range
         problem = law.mean, alpha, beta, epsilon, R
-        far = epsilon >= 700
-        rate = math.inf if far else written_rate(law.mean, alpha, epsilon, R, on_ends)
+        # beyond 600, e^ε is as good as infinite
+        rate = math.log(written_factor(law.mean, alpha, min(epsilon, 600.0), R, on_ends))
         parts = [
             bounds.stopping_lower_bound(law, alpha, beta),
             bounds.private_stopping_lower_bound(*problem, two_point=on_ends) / 2,

@@ -149,38 +149,26 @@ def dagum_constant(inverse: float) -> Certificate:
     return certify(lambda log_2: inverse - 32 * log_2, [(LOG_2, LOG_2)])
 
 
-def expected_needed_small(inverse: float, at: float = 1.5) -> Certificate:
-    """Certify that a private rule's expected samples exceed log(1/β)/(inverse·ε·α|μ|), ε ≤ `at`.
+def expected_needed(inverse: float) -> Certificate:
+    """Certify that a private rule's expected samples exceed log(1/β)/(inverse·ε·α|μ|), every ε.
 
-    On every law of mean μ, for β < 1/4. As d ≤ 2α|μ|, the private bound over that rate is
-    1/(16·q(ε)) or more.
+    On every law of mean μ, for β < 1/4. With x = d(1 − e^(−ε)) ≤ 1/2 the rate is −log(1 − x), at
+    most 2·log 2·x, as −log(1 − x)/x rises; and x ≤ 2α|μ|·ε. The bound is log(1/β)/8 over the rate.
     """
-    return certify(lambda e: 1 / (16 * _exponential_quotient(e)) - 1 / ball(inverse), [(0, at)])
+    return certify(lambda log_2: 1 / (32 * log_2) - 1 / ball(inverse), [(LOG_2, LOG_2)])
 
 
-def expected_needed_large(inverse: float, at: float = 1.5) -> Certificate:
-    """Certify the same for ε ≥ `at`, by the bound without privacy and its constant 1/23.
+def median_needed(inverse: float, beta: str) -> Certificate:
+    """Certify that the median samples exceed log(1/β)/(inverse·ε·α|μ|), every ε, up to some β.
 
-    Over the rate it is (ε/23)·(1 − 2β)·log((1 − β)/β)/log(1/β) or more, and rises with ε.
+    As above, the private bound times εα|μ| is log((1/2 − β)/β)/(4·log 2) or more.
     """
-    return certify(lambda b: _share(b) * at / 23 - 1 / ball(inverse), [(0, "1/4")])
+    return certify(lambda b: (1 + _over_log(0.5, b)) / (4 * LOG_2) - 1 / ball(inverse), [(0, beta)])
 
 
 def _share(beta: arb) -> arb:
     """Return (1 − 2β)·log((1 − β)/β)/log(1/β), 1 at β = 0."""
     return (1 - 2 * beta) * (1 + _over_log(1, beta))
-
-
-def median_needed(inverse: float, epsilon: str, beta: str) -> Certificate:
-    """Certify that the median samples exceed log(1/β)/(inverse·ε·α|μ|), up to some ε and β.
-
-    The private bound over that rate is log((1/2 − β)/β)/log(1/β)/(2·q(ε)) or more.
-    """
-
-    def left(b: arb, e: arb) -> arb:
-        return (1 + _over_log(0.5, b)) / (2 * _exponential_quotient(e)) - 1 / ball(inverse)
-
-    return certify(left, [(0, beta), (0, epsilon)])
 
 
 def both_needed(inverse: float) -> Certificate:

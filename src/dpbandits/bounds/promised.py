@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dpbandits._validation import check_kind
 from dpbandits.bounds.bernstein import bernstein_samples, bernstein_scale
-from dpbandits.bounds.stopping import BelowQuarter, check_law
+from dpbandits.bounds.stopping import BelowQuarter, check_law, mixture_rate
 from dpbandits.configuration import (
     Budget,
     Fraction,
@@ -72,8 +72,8 @@ def promised_lower_bound(
 ) -> LeastSamples:
     """Bound from below the samples of any ε-DP rule that is right on laws of deviation ≤ σ.
 
-    On every law of this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 + d(e^ε − 1))^n. With δ =
-    2α|μ|/(1 + α) and b = σ² + δ² − s², d is the greater of 2δ²/(b + √(b² + 4s²δ²)), which is
+    On every law of this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 − d(1 − e^(−ε)))^(−n). With
+    δ = 2α|μ|/(1 + α) and h = σ² + δ² − s², d is the greater of 2δ²/(h + √(h² + 4s²δ²)), which is
     δ²/(δ² + σ²) for s = 0, and δ/(R + |μ|), as without a promise. Proof:
     :prf:ref:`thm-promised-lower`.
 
@@ -90,14 +90,14 @@ def promised_lower_bound(
     promise : float
         σ > 0, for which the rule is right.
     deviation : float
-        Standard deviation s of the law, at most σ.
+        Standard deviation s of the law, at most σ and R.
     half_range : float
         R > 0: the samples lie in [−R, R].
 
     Returns
     -------
     LeastSamples
-        The bounds; 0 for ε = ∞.
+        The bounds, which are positive for ε = ∞ as well.
 
     Raises
     ------
@@ -108,19 +108,22 @@ def promised_lower_bound(
     --------
     >>> least = promised_lower_bound(0.1, 0.5, 0.05, epsilon=0.1, promise=0.03)
     >>> round(least.median, 1), round(least.mean, 1)
-    (26.2, 23.1)
+    (26.7, 23.5)
     """
     size = check_mean(mean, alpha, half_range) / half_range
-    told, own = promise / half_range, deviation / half_range
+    told, own = min(promise / half_range, 1.0), deviation / half_range
     if not own <= told:
-        raise ValueError(f"deviation={deviation!r} is out of range; allowed: at most the promise")
+        allowed = "at most the promise, and R"
+        raise ValueError(f"deviation={deviation!r} is out of range; allowed: {allowed}")
     move = 2.0 * alpha * size / (1.0 + alpha)
     told, own = told / move, own / move  # in units of δ
-    b = told * told + 1.0 - own * own
-    distance = max(2.0 / (b + math.hypot(b, 2.0 * own)), move / (1.0 + size))
-    if epsilon > 700:
-        return _least(math.log(distance) + epsilon, beta, beta)
-    return _least(math.log1p(distance * math.expm1(epsilon)), beta, beta)
+    spare = (told - own) * (told + own)  # h − 1
+    root = math.hypot(1.0 + spare, 2.0 * own)
+    share, in_range = 2.0 / (1.0 + spare + root), move / (1.0 + size)
+    rest = spare + spare * ((2.0 + spare) / (1.0 + root)) + 4.0 * own * (own / (1.0 + root))
+    if share >= in_range:
+        return _least(mixture_rate(share, rest / (1.0 + spare + root), epsilon), beta, beta)
+    return _least(mixture_rate(in_range, 1.0 - in_range, epsilon), beta, beta)
 
 
 @checked_arguments
@@ -131,12 +134,13 @@ def promised_minimax_lower_bound(
     epsilon: Budget,
     half_range: Positive = 1.0,
 ) -> LeastSamples:
-    """Bound from below the samples of any ε-DP rule on the worst of some laws without variance.
+    """Bound from below the samples of any ε-DP rule, on average over some laws without variance.
 
     There are m = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R, no
-    two of which have an approximation in common. On one of them P(τ ≤ n) ≤ β + βe^(εn)/(m − 1).
-    However small a deviation is promised, it serves for no more. Proof:
-    :prf:ref:`thm-promised-lower`.
+    two of which have an approximation in common. On average over the m laws that are each
+    constant at one of these, P(τ ≤ n) ≤ β + βe^(εn)/(m − 1). So E τ is at least the bound on
+    average, and thus on one of the laws at least; a rule may take less on any single one. However
+    small a deviation is promised, it serves for no more. Proof: :prf:ref:`thm-promised-lower`.
 
     Parameters
     ----------
@@ -177,8 +181,8 @@ def promised_minimax_lower_bound(
 def promised_samples(rule: DPPromisedStop, law: Law) -> float:
     """Bound the mean number of samples of `DPPromisedStop` on a law that keeps the promise.
 
-    (n + r(3n + cB))/p where windows decide: p is the least probability that an epoch chooses a
-    right one, r the greatest that it chooses "near 0", c that this is confirmed, and B bounds the
+    (n + r(3n + r'B))/p where windows decide: p is the least probability that an epoch chooses a
+    right one, r the greatest that it chooses "near 0", r' that this is confirmed, and B bounds the
     mean of what follows. Near 0 it is (n/p + 3n)/0.99 + B. Proof: :prf:ref:`thm-promised`.
 
     Parameters

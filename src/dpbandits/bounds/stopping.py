@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import SMALLEST, check_kind, check_range, check_values
-from dpbandits.bounds.regret import group_privacy_factor
 from dpbandits.configuration import (
     Budget,
     Flag,
@@ -54,6 +53,7 @@ def _below(limit: float) -> Any:
 
 
 _BelowHalf = Annotated[float, _below(0.5)]
+_Share = Annotated[float, partial(check_range, low=0.0, high=1.0, allowed="between 0 and 1")]
 BelowQuarter = Annotated[float, _below(0.25)]
 """A probability below 1/4."""
 
@@ -608,9 +608,11 @@ def private_stopping_lower_bound(
 ) -> float:
     """Bound from below the median samples of any ε-DP rule that is right on every law.
 
-    log((1/2 − β)/β)/log(1 + d(e^ε − 1)): SS19, Theorem 3.4, with the sharp form of Lemma 3.5, for
-    β < 1/4; 0 for ε = ∞. d = 2α|μ|/((1 + α)(R + |μ|)) serves for **every** law of mean μ, whatever
-    its variance; on the law on {−R, R} d = α|μ|/((1 + α)R), as in the paper.
+    log((1/2 − β)/β)/log γ: SS19, Theorem 3.4, with the sharp form of Lemma 3.5, for β < 1/4. On
+    **every** law of mean μ, whatever its variance, γ = 1/(1 − d(1 − e^(−ε))) with d =
+    2α|μ|/((1 + α)(R + |μ|)), the share of the far end of the range that has to be mixed in. On
+    the law on {−R, R} γ = (1 + ga)/(1 + (1 − d)ga) with g = e^ε − 1 and a = (R + |μ|)/(2R), the
+    probability of the near end. For ε = ∞, that is for any rule, γ is 1/(1 − d).
     Proof: :prf:ref:`thm-private-lower`.
 
     Parameters
@@ -637,20 +639,57 @@ def private_stopping_lower_bound(
     ------
     ValueError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> budgets = (0.1, 1.0, math.inf)
+    >>> [round(private_stopping_lower_bound(0.1, 0.5, 0.05, epsilon)) for epsilon in budgets]
+    [380, 56, 35]
     """
     rate = _privacy_rate(mean, alpha, epsilon, half_range, two_point)
     return math.log((0.5 - beta) / beta) / rate
 
 
+@checked_arguments
+def mixture_rate(share: _Share, rest: _Share, epsilon: Budget) -> float:
+    """Return log 1/(1 − d(1 − e^(−ε))): how far one sample tells P from (1 − d)P + dS.
+
+    Parameters
+    ----------
+    share : float
+        d, in [0, 1].
+    rest : float
+        1 − d, which may be known more exactly.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` is allowed.
+
+    Returns
+    -------
+    float
+        The rate, ``inf`` for d = 1 and ε = ∞.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    kept = rest + share * math.exp(-epsilon)
+    if kept > 0.5:
+        return -math.log1p(share * math.expm1(-epsilon))
+    return -math.log(kept) if kept > 0.0 else math.inf
+
+
 def _privacy_rate(
     mean: float, alpha: float, epsilon: float, half_range: float, two_point: bool
 ) -> float:
-    """Return log(1 + d(e^ε − 1)), by which a sample can change the log of a probability."""
+    """Return log γ, by which a sample can change the logarithm of a probability."""
     size = _check_mean(mean, half_range)
-    distance = alpha * size / (1 + alpha) * (1 if two_point else 2 / (1 + size))
-    if epsilon <= 700:
-        return float(group_privacy_factor(distance, epsilon))
-    return float(np.logaddexp(0.0, math.log(distance) + epsilon))
+    moved = alpha * size / (1.0 + alpha)  # p − q
+    share = moved / (0.5 + 0.5 * size)
+    if not two_point:
+        return mixture_rate(share, 1.0 - share, epsilon)
+    inverse = math.exp(-epsilon) / -math.expm1(-epsilon)  # 1/(e^ε − 1)
+    return math.log1p(moved / (inverse + 0.5 + 0.5 * size - moved))
 
 
 @checked_arguments
@@ -660,7 +699,8 @@ def stopping_complexity_lower_bound(
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
     The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
-    log(1/β)/(8·log(1 + d(e^ε − 1))), which serves for β near 1/4. Proof: :prf:ref:`cor-lower`.
+    log(1/β)/(8·log γ) with the γ of the latter, which serves for β near 1/4. Proof:
+    :prf:ref:`cor-lower`.
 
     Parameters
     ----------

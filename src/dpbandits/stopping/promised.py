@@ -290,7 +290,7 @@ class DPPromisedStop(StoppingRule):
     >>> runs = dpb.estimate(rule, law, n_runs=50)
     >>> floor = dpb.bounds.private_stopping_lower_bound(0.1, 0.5, 0.05, epsilon=0.1)
     >>> bool(3 * runs.samples.mean() < floor), round(floor)
-    (True, 346)
+    (True, 380)
     """
 
     label: ClassVar[str] = "DP-Promised"
