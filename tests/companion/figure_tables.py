@@ -454,7 +454,7 @@ ORDERS = {"a": 1.0, "b": 0.5}
 
 def schedule_outcomes():
     cases = {}
-    names = ("minimax", "remark-3")
+    names = ("balanced", "remark-3")
     for (panel, v), name, k in itertools.product(ORDERS.items(), names, (1, 2, 3)):
         arms = dpb.instances.heavy_two_point(halved(k), v)
         cases[panel, v, name, halved(k)] = dpb.LDPRSE(1.0, schedule=name), arms
@@ -491,7 +491,7 @@ def local_runs():
         )
         for panel, v, horizon in (("a", 0.9, 10**16), ("b", 0.5, 10**17))
         for epsilon in (0.5, 1.0)
-        for schedule in ("minimax", "one-bit")
+        for schedule in ("balanced", "one-bit")
     }
     return dpb.simulate_many(cases, n_runs=3, checkpoints=dpb.log_checkpoints(10**17, 8))
 

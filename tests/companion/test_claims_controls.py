@@ -64,6 +64,11 @@ def non_private_power(horizon, n_arms, epsilon, moment, order, model="central"):
     return horizon ** (1 / (1 + order))
 
 
+def a_factor(means, epsilon):
+    """Return a rate that privacy multiplies."""
+    return bounds.lai_robbins_rate(means) / epsilon
+
+
 def time_of(value):
     """Return `characteristic_time` with another value: value(means, ε, share, right)."""
 
@@ -257,7 +262,7 @@ TABLE = [
     ("twzw22-optimal", "bounds.heavy_divergence", 1e-6, F),
     ("twzw22-remark-2", "bounds.heavy_divergence", lambda gap, *_: gap, F),
     ("twzw22-local-ucb", "_index_width", lambda *_: 1.0, F),
-    ("twzw22-thm-7", "bounds.heavy_divergence", lambda g, e, *_: math.expm1(e) ** 2 * g**2, U),
+    ("twzw22-thm-7-gaps", "bounds.heavy_divergence", lambda g, e, *_: math.expm1(e) ** 2 * g**2, U),
     ("twzw22-thm-8", "bounds.heavy_divergence", 1e4, F, lambda gap, *_: 1.0, F),
     ("twzw22-thm-9", "bounds.heavy_minimax_lower_bound", lambda horizon, *_: horizon**0.4, F),
     ("twzw22-remark-4", "bounds.heavy_minimax_lower_bound", non_private_power, F),
@@ -266,10 +271,16 @@ TABLE = [
     ("twzw22-lemma-15", "bounds.local_kl_bound", 0.1, F),
     ("twzw22-thm-2 twzw22-tree-suboptimal", "_ratio_of_bounds", lambda k, order: 1.0, F),
     ("twzw22-thm-2", "_power_over_lower_bound", lambda order: 9.0, F),
-    ("twzw22-thm-7", "share_dropped", lambda schedule, order: (10, 400), U),
-    ("twzw22-thm-7", "bounds.heavy_minimax_lower_bound", non_private_power, U),
-    ("twzw22-thm-7", "bounds.heavy_elimination_regret", steep, U),
+    ("twzw22-thm-7-gaps", "share_dropped", lambda schedule, order: (10, 400), U),
+    ("twzw22-thm-7 twzw22-conjecture", "bounds.heavy_minimax_lower_bound", non_private_power, U),
+    ("twzw22-thm-7-gaps", "bounds.heavy_elimination_regret", steep, U),
     ("twzw22-thm-7", "bounds.heavy_elimination_pulls", lambda gap, *_: gap**-8, U),
+    ("twzw22-s3-largest", "_bound_on", lambda name, order, epsilon: "321".index(name[1]) + 1.0, F),
+    ("twzw22-two-arms", "_rare", (2, 1), U),
+    ("twzw22-two-arms", "bounds.heavy_divergence", lambda gap, *_: gap, U),
+    ("twzw22-thm-5-union", "_missed", lambda k, log10_t: 100 / (1 + log10_t), F),
+    ("twzw22-bounded-price", "bounds.private_regret_rate", a_factor, F),
+    ("twzw22-table-1", "IN_TABLE", {"twzw22-none": "Theorem 99"}, F),
     ("twzw22-local-ucb", "robust_means.local_threshold", lambda *_: 1.0, F),
     ("twzw22-efficient", "robust_means.central_width", lambda *_: np.full(2, 9.0), F),
     # Jourdan & Azize

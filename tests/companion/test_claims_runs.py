@@ -267,7 +267,7 @@ def heavy(regret=None, spread=0.001):
     """Return runs of the figures in which a setting's mean regret at t is regret(setting)·t."""
     found = {}
     panels = (("a", 0.9, 1.0), ("b", 0.5, 1.0), ("c", 0.9, 0.5), ("d", 0.5, 0.5))
-    for (panel, order, e), schedule in itertools.product(panels, ("minimax", "one-bit")):
+    for (panel, order, e), schedule in itertools.product(panels, ("balanced", "one-bit")):
         key = Setting("twzw22-fig2", panel, "S3", order, e, "LDPRSE", schedule)
         found[key] = 10**18 if order == 0.5 else 10**17
     for (figure, name), (panel, order, e) in itertools.product(

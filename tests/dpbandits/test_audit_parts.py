@@ -207,12 +207,12 @@ def test_the_loss_of_one_look_is_the_ratio_of_two_tails(epsilon, n):
 
 def test_a_report_and_a_release_lose_what_is_declared():
     """The least and the greatest reward; samples of ±3, of which the last one changes."""
-    for schedule in ("minimax", "fitted", "non-negative", "one-bit"):
+    for schedule in ("balanced", "fitted", "non-negative", "one-bit"):
         found = audit_exactly(dpb.LDPRSE(2.0, schedule=schedule))
         assert found.epsilon_lower == pytest.approx(2.0)
         algorithm, instance = dpb.LDPRSE(2.0, schedule=schedule), heavy_two_point(0.5, order=0.9)
         assert found.pair.value == heavy_plan(algorithm, 10**6, instance, 2, epoch=1).bound
-        least = -found.pair.value if schedule in ("minimax", "fitted") else 0.0
+        least = -found.pair.value if schedule in ("balanced", "fitted") else 0.0
         assert found.pair.table.tolist() == [[least]]
     rule = dpb.DPHoeffdingStop(2.0, 0.5, 0.05, half_range=3.0)
     found, halting = audit_exactly(rule), rule.noiseless_time(3.0)

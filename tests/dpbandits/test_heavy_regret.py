@@ -69,7 +69,7 @@ def test_epochs_by_hand(arguments, length):
 def test_local_epochs_by_hand(epoch):
     """R is the fixed point of u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² with c = 1 + √(16 + 2εq) + 2q."""
     u, v, epsilon, base = 2.0, 0.5, 0.7, 16
-    plan = heavy_epoch(2, epoch, BETA, epsilon, u, v, "local", "minimax")
+    plan = heavy_epoch(2, epoch, BETA, epsilon, u, v, "local", "balanced")
     log_term, length = 5 + 2 * math.log(epoch), 1e9
     for _ in range(60):
         q = math.sqrt(log_term / length)
@@ -149,7 +149,7 @@ def test_what_better_cuts_and_channels_are_worth():
     """Of the first epoch at v = ½, ε = 1: cut, then sign, then one bit instead of Laplace noise."""
     arguments = (5, 1, 1e-18, 1.0, 1.0, 0.5, "local")
     pulls = {name: heavy_epoch(*arguments, name).pulls for name in HEAVY_SCHEDULES["local"]}
-    assert pulls["minimax"] / pulls["fitted"] == pytest.approx((5 / 3) ** 6, rel=0.01)
+    assert pulls["balanced"] / pulls["fitted"] == pytest.approx((5 / 3) ** 6, rel=0.01)
     assert pulls["fitted"] / pulls["non-negative"] == pytest.approx(4, rel=0.01)
     bit = 8 * math.tanh(0.5) ** 2
     assert pulls["non-negative"] / pulls["one-bit"] == pytest.approx(bit, rel=0.01)
@@ -187,7 +187,7 @@ def test_an_infinite_budget():
         {"moment": 0},
         {"epoch": 0},
         {"model": "shuffle"},
-        {"schedule": "minimax"},
+        {"schedule": "balanced"},
         {"schedule": "reconstructed", "model": "local"},
     ],
 )

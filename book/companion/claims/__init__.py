@@ -57,7 +57,13 @@ MODULES = {
     "01": ("ss19_stopping",),
     "02": ("td16_privacy", "td16_steps", "td16_regret", "td16_noise"),
     "03": ("ss19_elimination", "ss19_experiments"),
-    "04": ("twzw22_central", "twzw22_rates", "twzw22_experiments", "twzw22_comparisons"),
+    "04": (
+        "twzw22_central",
+        "twzw22_rates",
+        "twzw22_local",
+        "twzw22_experiments",
+        "twzw22_comparisons",
+    ),
     "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
 }
 """The modules of each chapter's claims, in the order of the page."""
@@ -87,9 +93,9 @@ RETIRED: dict[str, str] = {
     "twzw22-near-optimal": "twzw22-thm-2",
     "twzw22-thm-4": "twzw22-optimal",
     "twzw22-thm-5": "twzw22-optimal",
-    "twzw22-lemma-13": "twzw22-thm-7",
+    "twzw22-lemma-13": "twzw22-thm-7-gaps",
     "twzw22-thm-7-minimax": "twzw22-thm-7",
-    "twzw22-remark-3": "twzw22-thm-7",
+    "twzw22-remark-3": "twzw22-thm-7-gaps",
     "twzw22-optimal-local": "twzw22-thm-7",
     "twzw22-local-noise": "twzw22-local-ucb",
     "twzw22-lemma-1": "",

@@ -6,17 +6,15 @@ Our copy of the paper has lost its formulas; those in statements marked "(recons
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from companion.claims.findings import Finding, claim, entries, extremes, finding, shown
-from companion.claims.verdicts import CANNOT_TELL, FAILS, HOLDS, decide
-from dpbandits import LDPRSE, bounds, simulate
+from companion.claims.findings import Finding, claim, entries, extremes, finding
+from companion.claims.verdicts import CANNOT_TELL, HOLDS, decide
+from dpbandits import bounds
 from dpbandits.heavy import robust_means
 from dpbandits.heavy.schedules import LOCAL_SCHEDULES, heavy_epoch
-from dpbandits.rewards.heavy_instances import heavy_two_point
 
 GAPS = tuple(2.0**-k for k in (2, 5, 9, 14, 20))
 ORDERS = (0.5, 0.75, 1.0)
@@ -24,11 +22,6 @@ EPSILONS = (0.01, 0.1, 1.0)
 FAR = 1e90
 """A horizon at which log(4Kτ²T)/log T is near 1."""
 LOCAL_EPSILONS = (0.1, 0.5, 1.0)
-ZHOU_ZHANG = (
-    "Zhou & Zhang (NeurIPS 2024, Locally private and robust multi-armed bandits) say in their "
-    "abstract that they identify a fundamental flaw in the state of the art of this problem; it "
-    "names neither a paper nor a step."
-)
 
 
 def _central(value: float, raw: float, order: float) -> float:
@@ -133,9 +126,10 @@ def theorem_4_minimax() -> Finding:
         decide(all(power < 1 / (1 + v) + 0.015 for v, power in found.items())),
         {
             HOLDS: "The bound of Theorem 4 at the worst gap. The text leaves a lower bound open; "
-            "Wu, Zhou, Tao and Wang (2023) announce one. By ours every ε-DP algorithm has a worst "
-            "regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at least, by two-point arms, so that the "
-            "power of T is the best one."
+            "Wu, Zhou, Tao and Wang (2023) have one for moments of order 2 and more, of order "
+            "√(KT) + (K/ε)^(1−1/k)·T^(1/k) at order k, as Zhou & Zhang (2024) report it. By ours "
+            "every ε-DP algorithm has a worst regret of order T^(1/(1+v))·(K/ε)^(v/(1+v)) at "
+            "least, by two-point arms, so that the power of T is the best one for every v."
         },
         entries("power of T, v = {}, without log T", found, 3),
         entries("power of T of a lower bound, v = {}", below, 3),
@@ -270,7 +264,7 @@ def index_policies() -> Finding:
 
     def truncation(horizon: float) -> float:
         """Return that of the first epoch."""
-        return float(heavy_epoch(5, 1, 1 / horizon, 1.0, 1.0, 1.0, "local", "minimax").bound)
+        return float(heavy_epoch(5, 1, 1 / horizon, 1.0, 1.0, 1.0, "local", "balanced").bound)
 
     grows = growth(truncation, 1e20, 1e80)
     index = growth(
@@ -336,167 +330,4 @@ def theorem_6() -> Finding:
         ("plans", len(losses)),
         ("greatest loss / ε", max(losses), 6),
         ("with scale B/ε, rewards of either sign", max(without), 6),
-    )
-
-
-def share_dropped(schedule: Any, order: float, n_runs: int = 400) -> tuple[int, int]:
-    """Return in how many runs LDPRSE drops the best of two two-point arms, and of how many.
-
-    Gap 0.2, ε = 1, β = 0.05, up to 10^18 pulls.
-    """
-    algorithm = LDPRSE(1.0, beta=0.05, schedule=schedule)
-    pulls = simulate(algorithm, heavy_two_point(0.2, order, best=1), 10**18, n_runs, 64).pulls
-    return int(np.sum(pulls[:, 1] < pulls[:, 0] - 1)), n_runs
-
-
-def claimed_rate(gap: float, order: float, epsilon: float = 1.0) -> float:
-    """Return the non-private rate times 1/ε², over log T."""
-    found: float = gap ** (-1 / order) / epsilon**2
-    return found
-
-
-def lower_rate(gap: float, order: float, epsilon: float = 1.0) -> float:
-    """Return the lower bound on regret/log T, T → ∞, with u = 1 and two arms."""
-    return gap / bounds.heavy_divergence(gap, epsilon, 1.0, order, "local")
-
-
-def _breaking_time(gap: float, order: float, constant: float) -> int:
-    """Return the least k such that no algorithm has the claimed regret at T = 10^k, ε = 1; or 0."""
-    for power in range(1, 300 if gap > 0 else 1):
-        claimed = constant * claimed_rate(gap, order, 1.0) * power * math.log(10)
-        problem = gap, 10.0**power, claimed, 1.0, 1.0, order, "local"
-        if bounds.heavy_regret_lower_bound(*problem) > claimed:
-            return power
-    return 0
-
-
-@claim(
-    "twzw22-thm-7", "Theorem 7; Lemma 13; Remark 3; abstract; §5", at="cor-flaw", reconstructed=True
-)
-def theorem_7() -> Finding:
-    r"""(reconstructed) LDPRSE has the non-private rate times $1/\varepsilon^2$, as with bounded
-    rewards, for given gaps and, up to logarithms, in the worst case; and this is optimal.
-    """
-    evidence: dict[str, float | str] = {}
-    broken, late = [], 0
-    for order in (0.5, 1.0):
-        near: Any = {"epsilon": 1.0, "moment": 1.0, "order": order}
-        four = float(bounds.heavy_elimination_regret([0.0, 2.0**-9], FAR, **near))
-        four *= (2.0**-9) ** (1 / order) / math.log(FAR)  # its bound has ε for ε²
-        for name, constant in (("1", 1.0), ("that of Theorem 4", four), ("10⁶", 1e6)):
-            # gaps from which the lower bound is above the claimed rate
-            gaps = (2.0 ** (-k / 4) for k in range(4, 400))
-            beyond = (g for g in gaps if lower_rate(g, order) > constant * claimed_rate(g, order))
-            gap = next(beyond, 0.0)
-            power = _breaking_time(gap / 2, order, constant)
-            broken.append(gap > 0 and power > 0)
-            where = f"gap below which it is impossible, v = {order}, constant {name}"
-            evidence[where] = shown(gap, ".2g")
-            late = power if constant == four else late
-    half = "log10 T from which, half of that gap, v = 1.0, constant of Theorem 4"
-    evidence[half] = late
-    dropped, n_runs = share_dropped("remark-3", 1.0)
-    least = float(stats.beta.ppf(1e-7, dropped, n_runs - dropped + 1)) if dropped else 0.0
-    evidence["share of runs that lose the best arm by such lengths, surely above"] = shown(least, 3)
-    powers = {order: lower_power(order, "local") for order in ORDERS}
-    above = all(power > 1 / (1 + v) + 0.05 for v, power in powers.items())
-    attained = {order: upper_power(order, "local") for order in (0.5, 1.0)}
-    best = all(power < (2 + v) / (2 * (1 + v)) + 0.015 for v, power in attained.items())
-    ratios = [
-        float(
-            bounds.heavy_elimination_regret(
-                [0.0, g], FAR, epsilon=e, order=v, moment=1.0, model="local"
-            )
-        )
-        / math.log(FAR)
-        / lower_rate(g, v, e)
-        for g, e, v in itertools.product(GAPS, LOCAL_EPSILONS, (1.0,))
-    ]
-    surely = all(broken) and above and least > 0.05
-    return finding(
-        decide(surely and best and spread(ratios) < 6, FAILS, CANNOT_TELL),
-        "One flaw, counted once. A released reward tells two laws of total variation d apart by a "
-        "divergence of ½(e^ε − 1)²d² at most, and two-point laws of gap Δ have d of order "
-        "Δ^((1+v)/v). So an ε-LDP algorithm of small regret needs log T/(ε²Δ^(2(1+v)/v)) pulls of "
-        "such an arm, up to a constant: Δ^(−(1+v)/v) times what is claimed, and the worst regret "
-        "has the power (2+v)/(2(1+v)) of T, not 1/(1+v). LDPRSE with epochs of that length attains "
-        "both orders; with lengths as we read the claim many runs lose the best of two arms (gap "
-        "0.2, ε = 1, β = 0.05, v = 1). " + ZHOU_ZHANG,
-        evidence,
-        entries("power of T of a lower bound, v = {}", powers, 4),
-        entries("claimed, v = {}", {v: 1 / (1 + v) for v in ORDERS}, 4),
-        ("upper / lower with the right lengths, v = 1, least", min(ratios), ".3g"),
-        ("greatest", max(ratios), ".3g"),
-    )
-
-
-@claim("twzw22-thm-8", "Theorems 8 and 11", at="thm-heavy-lower")
-def theorem_8() -> Finding:
-    r"""(reconstructed) On some instances every ε-LDP algorithm of small regret has regret of order
-    $\sum_a (\log T/\varepsilon^2) \cdot (1/\Delta_a)^{1/v}$ at least.
-    """
-    ratios = {
-        (v, e): [lower_rate(g, v, e) / claimed_rate(g, v, e) for g in GAPS]
-        for v, e in itertools.product(ORDERS, (*LOCAL_EPSILONS, 4.0))
-    }
-    # of the claimed order times a constant of v, at the greatest gap where it is least
-    least = min(map(min, ratios.values()))
-    rows = [row for (_, epsilon), row in ratios.items() if epsilon <= 1]
-    grows = all(bool(np.all(np.diff(row) > 0)) for row in rows)
-    tight = max(map(spread, rows)) < 10
-    return finding(
-        decide(least > 1e-3 and grows),
-        "As a lower bound it is true, and "
-        + ("tight." if tight else "can be raised by the factor Δ^(−(1+v)/v): see Theorem 7. ")
-        + "Ours is proved for two-point arms of which the worse give 0 always.",
-        ("least of our lower bound / claimed one", least, 4),
-        entries(
-            "the same, gap 2^(−20), ε = 1, v = {}", {v: ratios[v, 1.0][-1] for v in ORDERS}, ".2g"
-        ),
-    )
-
-
-@claim("twzw22-thm-9", "Theorem 9", at="thm-hard-pairs")
-def theorem_9() -> Finding:
-    r"""(reconstructed) For large $T$ every ε-LDP algorithm has a worst regret of order
-    $(K/\varepsilon^2)^{v/(1+v)} \cdot T^{1/(1+v)}$ at least.
-    """
-    ratios = {
-        (v, e): [
-            bounds.heavy_minimax_lower_bound(t, 5, e, 1.0, v, "local")
-            / ((4 / e**2) ** (v / (1 + v)) * t ** (1 / (1 + v)))
-            for t in (1e6, 1e9, 1e15, 1e30)
-        ]
-        for v, e in itertools.product(ORDERS, LOCAL_EPSILONS)
-    }
-    least = min(row[-1] for row in ratios.values())
-    grows = all(row[-1] >= row[-2] >= row[-3] for row in ratios.values())
-    ends = {(v, t): ratios[v, 1.0][i] for v in ORDERS for t, i in (("10⁶", 0), ("10³⁰", -1))}
-    return finding(
-        decide(least > 0.01 and grows),
-        {
-            HOLDS: "As a lower bound for T large enough it is true, and far from tight: the power "
-            "of T can be raised to (2+v)/(2(1+v))."
-        },
-        entries("our lower bound / claimed one, K = 5, ε = 1, v = {}, T = {}", ends, ".2g"),
-    )
-
-
-@claim("twzw22-remark-4", "Remark 4", at="thm-hard-pairs")
-def remark_4() -> Finding:
-    """The worst regret in the local model differs from the non-private one by a certain factor,
-    lost in our copy, which is not that of bounded rewards.
-    """
-    local = {("local", v): lower_power(v, "local") for v in ORDERS}
-    free = {("no privacy", v): lower_power(v, "central", math.inf) for v in ORDERS}
-    differ = all(local["local", v] > free["no privacy", v] + 0.05 for v in ORDERS)
-    return finding(
-        decide(differ, CANNOT_TELL, FAILS),
-        {
-            CANNOT_TELL: "The factor is lost in our copy. The difference is T^(v/(2(1+v))), and a "
-            "power of ε: a factor with ε alone would not be right. With bounded "
-            "rewards the power of T is the same in both models (Duchi, Jordan & "
-            "Wainwright 2013; not computed here)."
-        },
-        entries("power of T, {}, v = {}", local | free, 4),
     )

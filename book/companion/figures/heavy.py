@@ -68,7 +68,7 @@ HEAVY_LOOKS: dict[tuple[str, str], Look] = {
     ("DPRUCB", "reconstructed"): Look(COLOURS["vermilion"], _SHORT, width=1.4),
     ("DPRSE", "fitted"): Look(COLOURS["blue"], "-", width=2.2),
     ("DPRSE", "reconstructed"): Look(COLOURS["blue"], DOTTED, width=1.8),
-    ("LDPRSE", "minimax"): Look(GREY, DASHED, width=1.4),
+    ("LDPRSE", "balanced"): Look(GREY, DASHED, width=1.4),
     ("LDPRSE", "fitted"): Look(COLOURS["orange"], _LONG, width=1.4),
     ("LDPRSE", "non-negative"): Look(COLOURS["orange"], _SHORT, width=1.6),
     ("LDPRSE", "one-bit"): Look(COLOURS["orange"], "-", width=2.6),
@@ -79,7 +79,7 @@ _TIME_NAMES = {
     ("DPRSE", "no noise"): "DPRSE, ε = ∞",
     ("DPRSE", "reconstructed"): "DPRSE, 24 and 12",
     ("DPRUCB", "reconstructed"): "DPRUCB, C = 18",
-    ("LDPRSE", "minimax"): "its theorem's cut",
+    ("LDPRSE", "balanced"): "its theorem's cut",
     ("LDPRSE", "fitted"): "best cut",
     ("LDPRSE", "non-negative"): "half the noise",
     ("LDPRSE", "one-bit"): "one bit",
@@ -174,10 +174,10 @@ _OVER_GAP = "1/gap (per unit of reward)"
 _GAP_MARKS = {"markersize": 4.5}
 
 SCHEDULE_LOOKS = {
-    "minimax": Look(COLOURS["blue"], "-", "o", 1.8),
+    "balanced": Look(COLOURS["blue"], "-", "o", 1.8),
     "remark-3": Look(COLOURS["vermilion"], DASHED, "s", 1.8),
 }
-_SCHEDULE_NAMES = {"minimax": "minimax", "remark-3": "as Remark 3"}
+_SCHEDULE_NAMES = {"balanced": "balanced", "remark-3": "as Remark 3"}
 
 
 def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:

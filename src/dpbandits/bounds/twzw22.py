@@ -88,8 +88,8 @@ def heavy_elimination_pulls(
         v, in (0, 1].
     model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
-    schedule : {"reconstructed", "fitted", "minimax", "non-negative", "one-bit"}, optional
-        Schedule of the model's epochs; by default "reconstructed" or "minimax".
+    schedule : {"reconstructed", "fitted", "balanced", "non-negative", "one-bit"}, optional
+        Schedule of the model's epochs; by default "reconstructed" or "balanced".
 
     Returns
     -------
@@ -149,8 +149,8 @@ def heavy_elimination_regret(
         v, in (0, 1].
     model : {"central", "local"}
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
-    schedule : {"reconstructed", "fitted", "minimax", "non-negative", "one-bit"}, optional
-        Schedule of the model's epochs; by default "reconstructed" or "minimax".
+    schedule : {"reconstructed", "fitted", "balanced", "non-negative", "one-bit"}, optional
+        Schedule of the model's epochs; by default "reconstructed" or "balanced".
     beta : float, optional
         Confidence parameter β, in (0, 1); by default 1/T.
     times : array_like of float, optional

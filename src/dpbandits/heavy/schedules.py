@@ -33,7 +33,7 @@ from dpbandits.mechanisms.counters import AdaptiveTree
 from dpbandits.mechanisms.randomised_response import lie_probability
 
 CENTRAL_SCHEDULES = ("reconstructed", "fitted")
-LOCAL_SCHEDULES = ("minimax", "fitted", "non-negative", "one-bit", "remark-3")
+LOCAL_SCHEDULES = ("balanced", "fitted", "non-negative", "one-bit", "remark-3")
 HEAVY_SCHEDULES = {"central": CENTRAL_SCHEDULES, "local": LOCAL_SCHEDULES}
 """Model → schedules of `heavy_epoch`; the first is the default."""
 TREE_SCALINGS = ("fitted", "log")
@@ -104,7 +104,7 @@ def heavy_epoch(
     =============== ======== ====================================================================
     "reconstructed" central  c = 6: 24 = 4·6 and 12 = 2·6, our reading of the paper
     "fitted"        central  the least R that `fitted_mean` proves, for every ε
-    "minimax"       local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²
+    "balanced"      local    c = factor ≈ 5, R of order Δ^(−2(1+v)/v)/ε²: bias equals noise
     "fitted"        local    the least R that `fitted_mean` proves, noise on every reward
     "non-negative"  local    the same with half the noise, for rewards in [0, ∞)
     "one-bit"       local    the same with one bit of each reward, for rewards in [0, ∞)
@@ -113,7 +113,7 @@ def heavy_epoch(
                              allows for
     =============== ======== ====================================================================
 
-    For "reconstructed" R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For "minimax", where c = factor
+    For "reconstructed" R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For "balanced", where c = factor
     depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection, and so is R for the
     fitted ones. R is cut at exp(600), which no run reaches.
 
@@ -143,7 +143,7 @@ def heavy_epoch(
         Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
     schedule : str, optional
         A schedule of that model; by default "reconstructed" or
-        "minimax".
+        "balanced".
 
     Returns
     -------
@@ -186,8 +186,8 @@ def _heavy_epoch(
         if schedule != "one-bit":
             channel = model
         return _fitted_epoch(channel, log_term, log_gap, epsilon, moment, order, half)
-    if schedule == "minimax":
-        pulls = _minimax_pulls(log_term, log_gap, epsilon, moment, order)
+    if schedule == "balanced":
+        pulls = _balanced_pulls(log_term, log_gap, epsilon, moment, order)
         budget = min(epsilon, math.sqrt(pulls / log_term))
         bound = local_threshold(pulls, moment, order, budget, log_term)
         err, c = local_width(pulls, moment, order, budget, log_term)
@@ -266,7 +266,7 @@ def heavy_failure(beta: Fraction, model: str = "central") -> float:
     return share * beta * math.pi**2 / 24
 
 
-def _minimax_pulls(
+def _balanced_pulls(
     log_term: float, log_gap: float, epsilon: float, moment: float, order: float
 ) -> int:
     """Solve 4·factor·err = D of `local_width` for the number of rewards."""

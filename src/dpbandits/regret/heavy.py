@@ -310,8 +310,9 @@ class LDPRSE(HeavyElimination):
         noise.
     beta : float, optional
         Confidence β in (0, 1). None means 1/T.
-    schedule : {"minimax", "fitted", "non-negative", "one-bit", "remark-3"}
-        "minimax": R of order Δ^(−2(1+v)/v)/ε², the best possible (:prf:ref:`thm-heavy-lower`).
+    schedule : {"balanced", "fitted", "non-negative", "one-bit", "remark-3"}
+        "balanced": a cut where bias equals noise, and R of order Δ^(−2(1+v)/v)/ε², the best
+        possible (:prf:ref:`thm-heavy-lower`).
         "fitted": the same order with the best cut that is proved (:prf:ref:`thm-fitted`).
         "non-negative": the same with half the noise, for rewards in [0, ∞) only.
         "one-bit": a reward x in [0, B] is released as yes or no, yes with probability
@@ -329,7 +330,8 @@ class LDPRSE(HeavyElimination):
     Notes
     -----
     The paper's formulas are lost in our copy: the schedule is derived in :prf:ref:`thm-rse`. Zhou
-    & Zhang (NeurIPS 2024) found a flaw in the paper's local results. Horizons go to 2^62.
+    & Zhang (NeurIPS 2024) found that no algorithm can have the paper's worst-case rate
+    (:prf:ref:`cor-flaw`). Horizons go to 2^62.
 
     Examples
     --------
@@ -346,7 +348,7 @@ class LDPRSE(HeavyElimination):
 
     epsilon: Budget
     beta: Fraction | None = None
-    schedule: Literal["minimax", "fitted", "non-negative", "one-bit", "remark-3"] = "minimax"
+    schedule: Literal["balanced", "fitted", "non-negative", "one-bit", "remark-3"] = "balanced"
 
     def check_instance(self, instance: object) -> None:
         super().check_instance(instance)
