@@ -314,7 +314,8 @@ TABLE = [
         )
     ),
     ("ja25-zcdp", "np", OTHER_EXP, F),
-    ("ja25-forgetting", "_variances", lambda n, e: (1.0, 2.0), H, lambda n, e: (2.0, 1.0), F),
+    ("ja25-forgetting", "_pulls_needed", lambda e, d, first, kept: 9.0 if kept else 18.0, H),
+    ("ja25-forgetting", "_pulls_needed", lambda *_: 9.0, F),
     ("ja25-lemma-9", "_product_of_tails", lambda x: math.exp(-2 * x), F),
     ("ja25-same-guarantee", "AdaPTT.guarantee", guarantee(lambda rule: 2 * rule.epsilon), F),
     ("ja25-gaussian-mechanism", "_renyi", lambda order, shift, d: 2 * order / d, F),

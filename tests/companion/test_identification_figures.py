@@ -20,6 +20,7 @@ from figure_tables import (
 from matplotlib import pyplot as plt
 
 import dpbandits as dpb
+from companion.figures import floor
 from companion.figures.identification import plan_table, stopping_tails, tails_table, times_table
 from dpbandits.identification import privacy_switches, sample_lower_bound
 
@@ -210,3 +211,15 @@ def test_pulls_have_limits():
     for most in (1, 2**62 + 1, 0.5):
         with pytest.raises(ValueError, match=rf"max_pulls={most!r} "):
             dpb.identify(dpb.TopTwo(0.1), EASY, 2, max_pulls=most)
+
+
+def test_plans_are_those_that_the_run_follows():
+    rule, arms = dpb.DPLRE(0.3, 0.05), dpb.instances.bernoulli([0.7, 0.5, 0.4])
+    blocks, plans = floor.blocks_of_run(rule, arms, 1), floor.plans_of_run(rule, arms, 1)
+    sizes = (blocks.stop - blocks.start + 1).tolist()
+    first = plans.iloc[:2]  # of the first plan, which is carried out in full
+    assert [first.own[0], *first["size"]] == sizes[3:6]
+    most = rule.most_growth * (1 + 3 * plans.noise) * plans.pulls
+    np.testing.assert_allclose(plans.most, most, rtol=1e-6)
+    least = rule.least_growth * plans.pulls
+    assert (plans["size"] == np.ceil(plans.wanted.clip(least, plans.most))).all()

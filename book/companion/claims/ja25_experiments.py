@@ -200,6 +200,7 @@ def prior_tight(figures: Runs) -> Finding:
                 result.mean_time()[0] / floor
             )
     small = min(epsilon for _, epsilon in ratios)
+    delta = min(result.algorithm.delta for result in figures.values())
     at = {VARIANTS.get(name, name): r for (name, e), r in ratios.items() if e == small}
     everywhere = {
         name: max(max(r) for (n, _), r in ratios.items() if n == name) for name, _ in ratios
@@ -209,7 +210,7 @@ def prior_tight(figures: Runs) -> Finding:
         decide(max(max(each) for each in at.values()) < 1e4, CONDITION),
         {
             CONDITION: "Up to a constant, which is large: at the least ε of the figures, "
-            f"{small:g}, and δ = 0.01, AdaP-TT, the earlier algorithm, takes on average the "
+            f"{small:g}, and δ = {delta:g}, AdaP-TT, the earlier algorithm, takes on average the "
             "multiples of the lower bound that the table has, with each of the two proved "
             "thresholds. For all ε the greatest multiples are beside them."
         },

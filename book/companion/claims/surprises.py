@@ -91,8 +91,9 @@ SURPRISES = (
     Surprise(
         "ja25-constant-8",
         CONDITION,
-        "The factor 8 between what DP-TT needs and what every algorithm needs can be halved: with "
-        "a threshold that is proved in the book it is [greatest factor, chernoff ~3].",
+        "The factor 8 between what DP-TT needs and what every algorithm needs is 2 · 2 · 2. With a "
+        "threshold that is proved in the book the product is [greatest factor, chernoff ~3], if "
+        "the shares of the pulls converge as there, which we have not proved.",
     ),
 )
 

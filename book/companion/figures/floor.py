@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from dpbandits.identification.characteristic import characteristic_time
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.evidence import ArmLikelihood, log_evidence
 from dpbandits.identification.replicates import Identifications
+from dpbandits.identification.transport import transportation_cost
 from dpbandits.mechanisms import laplace
 from dpbandits.plotting.style import (
     BOUND,
@@ -174,6 +176,51 @@ def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> p
     rivals = [f"evidence_{b}" for b in range(1, instance.n_arms)]
     columns = ["arm", "start", "stop", "share", "released", *rivals]
     return rounded_table(pd.DataFrame(rows, columns=columns))
+
+
+def plans_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> pd.DataFrame:
+    """Play DP-LRE as `blocks_of_run` does and note its plans: a row for each rival of each round.
+
+    The columns are ``leader``, ``own``, the size of its batch, ``leader_mean``, ``rival`` and its
+    ``mean``, ``pulls``, ``lacks``, the evidence in nats, ``noise``, its noise share h, ``gain``,
+    the nats that a pull should bring, ``wanted`` and ``most``, pulls before rounding and at most,
+    and ``size``, that of its batch.
+
+    Examples
+    --------
+    >>> arms = BernoulliInstance([0.9, 0.1])
+    >>> plans_of_run(DPLRE(1.0, 0.1), arms, 0)[["leader", "rival", "size"]].values[:2].tolist()
+    [[0, 1, 4], [0, 1, 4]]
+    """
+    rows = []
+
+    class Watched(DPLRE):
+        """DP-LRE that notes its plans."""
+
+        def plan(
+            self,
+            means: Sequence[float],
+            pulls: Sequence[int],
+            leader: int,
+            lacking: dict[int, float],
+        ) -> tuple[int, dict[int, int]]:
+            own, planned = super().plan(means, pulls, leader, lacking)
+            upper = means[leader]
+            for b, lacks in lacking.items():
+                h = self.noise_share(upper, means[b])
+                weight = len(lacking) ** (0.5 - 0.25 * h)
+                gain, _ = transportation_cost(upper, means[b], weight, 1.0, self.epsilon)
+                wanted = (0.5 * (1.0 + h) * lacks + h) / float(gain)
+                most = self.most_growth * (1.0 + 3.0 * h) * pulls[b]
+                row = (b, means[b], pulls[b], lacks, h, float(gain), wanted, most, planned[b])
+                rows.append((leader, own, upper, *row))
+            return own, planned
+
+    watched = Watched(**{each.name: getattr(algorithm, each.name) for each in fields(DPLRE)})
+    rewards = _Listening(instance, np.random.default_rng([seed, 0]))
+    watched.draw(rewards, np.random.default_rng([seed, 1]), 10**9)
+    columns = ["rival", "mean", "pulls", "lacks", "noise", "gain", "wanted", "most", "size"]
+    return rounded_table(pd.DataFrame(rows, columns=["leader", "own", "leader_mean", *columns]))
 
 
 _ARMS = (COLOURS["green"], COLOURS["blue"], COLOURS["purple"])
