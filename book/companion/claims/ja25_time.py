@@ -239,15 +239,16 @@ def as_badly() -> Finding:
     times = [x / ratios["DP-LRE"][key] for key, x in ratios["DP-TT"].items()]
     level = [x / ratios["DP-TT"][gaps[0], e] for (_, e), x in ratios["DP-TT"].items()]
     every = [x for each in ratios.values() for x in each.values()]
-    in_order = min(every) > 1 and max(level) < 3
+    in_order = min(every) > 1 and min(level) > 1 / 3 and max(level) < 3
     return finding(
         decide(in_order, CONDITION if min(times) > 1.5 else HOLDS),
         {
             CONDITION: "In the order, not in the constant. Over these gaps DP-TT's samples grow as "
-            "the lower bound does, which no algorithm escapes: their ratio changes little. But "
-            "DP-TT with our threshold and first batches takes several times the samples of "
-            "DP-LRE; beside it the union threshold, of the order that the replies give for the "
-            "paper's. Means 0.6, 0.6 − gap and 0.3, gaps 0.1, 0.05 and 0.02, ε = 0.1 and 1, "
+            "the lower bound does, which no algorithm escapes (the table has their ratio). But "
+            f"DP-TT with our threshold and first batches takes {min(times):.1f} to "
+            f"{max(times):.1f} times the samples of DP-LRE; beside it the union threshold, of the "
+            "order that the replies give for the paper's. Means 0.6, 0.6 − gap and 0.3, gaps 0.1, "
+            "0.05 and 0.02, ε = 0.1 and 1, "
             f"δ = {delta:g}, {n_runs} runs each."
         },
         *(
@@ -255,7 +256,7 @@ def as_badly() -> Finding:
             for n, each in ratios.items()
         ),
         extremes("DP-TT over DP-LRE", times, 2),
-        ("ratio of DP-TT to the lower bound, greatest, over that at gap 0.1", max(level), 3),
+        extremes("DP-TT over the lower bound, over that at gap 0.1", level, 3),
     )
 
 
