@@ -434,12 +434,35 @@ def target_of(epsilon: float, delta: float = DELTA) -> float:
 
 
 def first_choice(loss: float, target: float) -> float:
-    """Return the most by which P₁ exceeds e^ε·P₀ when two noisy means are compared.
+    """Return the excess P₁ − e^ε·P₀ of the first choice between two arms, at the best lead.
 
-    Two Laplace releases of one scale, one of which has a centre that is moved by `loss` scales.
-    The difference of the noises exceeds u scales with probability e^(−u)·(1 + u/2)/2, u ≥ 0;
-    so much is the other arm ahead when the moved arm is chosen all the same. u is the best one,
-    or the loss, if that is greater (:prf:ref:`thm-first-choice`).
+    P₁ and P₀ are the probabilities that arm 1 is chosen when one of its rewards is 1, and when it
+    is 0. Both arms have just released a mean with Laplace noise of one scale b, and their bonuses
+    are equal; so arm 1 is chosen if the difference of the noises exceeds the lead of arm 2. That
+    difference exceeds u·b with probability Q(u) = e^(−u)·(1 + u/2)/2 for u ≥ 0. If arm 2 leads by
+    u·b for a reward of 0, it leads by (u − loss)·b for a reward of 1: P₀ = Q(u), P₁ = Q(u − loss).
+    The excess is greatest at u = loss/(1 − e^(ε − loss)) − 1, :prf:ref:`thm-first-choice`. Where
+    this is below `loss`, so that Q does not serve, u is `loss`: the excess there is attained, but
+    need not be the greatest.
+
+    Parameters
+    ----------
+    loss : float
+        By how much the changed reward moves arm 1's mean, in units of the noise's scale b: the
+        privacy loss e₁ = f^(−v/2) of a release after f pulls.
+    target : float
+        ε of the promise, at least 0.
+
+    Returns
+    -------
+    float
+        The δ that the choice needs at this ε, 0 if ε ≥ `loss`.
+
+    Examples
+    --------
+    >>> excess = first_choice(1000**-0.55, target_of(1 / 1000))
+    >>> round(excess / math.exp(-10), 1)  # in units of the δ that is promised
+    6.7
     """
     if loss <= target:
         return 0.0

@@ -47,7 +47,7 @@ def curves_figure(
     log: str = "xy",
     lowest: float | None = None,
     marks: Marks | None = None,
-    corner: bool = False,
+    corner: bool | str = False,
 ) -> Figure:
     """Draw computed curves, each with its name at its right end, or in a corner.
 
@@ -61,9 +61,9 @@ def curves_figure(
         Where the vertical axis begins, for curves that fall without end.
     marks : mapping of str to sequence of (x, y, str), optional
         Title of a panel → single points and what they are.
-    corner : bool
-        Whether names stand in the upper right corner, from the curve that begins highest down: for
-        curves that meet at their right ends and leave that corner free.
+    corner : bool or {"upper right", "lower left"}
+        Whether names stand in a corner, the upper right one for True, from the curve that begins
+        highest down: for curves that meet or cross at their right ends and leave it free.
 
     Examples
     --------
@@ -77,6 +77,8 @@ def curves_figure(
     """
     marks = marks or {}
     check_choice("log", log, ("xy", "y", ""))
+    if not isinstance(corner, bool):
+        check_choice("corner", corner, ("upper right", "lower left"))
     named = f"panels={list(panels)!r}"
     if not 1 <= len(panels) <= len(_LETTERS):
         raise ValueError(f"{named} are {len(panels)}; allowed: 1 to {len(_LETTERS)} of them")
@@ -104,7 +106,7 @@ def curves_figure(
                 f"{', '.join(map(repr, panels))}"
             )
     options: dict[str, Any] = {"x_label": x_label, "y_label": y_label, "log": log}
-    options |= {"lowest": lowest, "marks": marks} | ({"corner": True} if corner else {})
+    options |= {"lowest": lowest, "marks": marks} | ({"corner": corner} if corner else {})
     return curves_from_table(curves_table(panels), **options)
 
 
@@ -127,7 +129,7 @@ def curves_from_table(
     log: str,
     lowest: float | None,
     marks: Marks,
-    corner: bool = False,
+    corner: bool | str = False,
 ) -> Figure:
     """Draw a table of curves, with the options of `curves_figure`."""
     titles = dict(zip(_LETTERS, table["panel"].unique(), strict=False))
@@ -150,7 +152,7 @@ def curves_from_table(
             heights.append(y)
             places.append(x)
         if corner:
-            names_in_corner(axes, starts)
+            names_in_corner(axes, starts, "upper right" if corner is True else str(corner))
         low = min(heights) if lowest is None else lowest
         return PanelRange((min(places), max(places)), (low, max(heights)), tuple(ends))
 

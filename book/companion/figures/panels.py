@@ -95,11 +95,11 @@ def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None
 # -------------------------------------------------------------------------------------- curves
 
 
-def names_in_corner(axes: Axes, starts: Mapping[str, float]) -> None:
-    """Write names of curves, with samples, in the upper right corner, the highest start on top."""
+def names_in_corner(axes: Axes, starts: Mapping[str, float], corner: str = "upper right") -> None:
+    """Write names of curves, with samples of them, in a corner, the highest start on top."""
     handles = {line.get_label(): line for line in axes.lines}
     wanted = [handles[name] for name in sorted(starts, key=lambda name: -starts[name])]
-    style: dict[str, Any] = {"loc": "upper right", "fontsize": 10.5, "handlelength": 2.4}
+    style: dict[str, Any] = {"loc": corner, "fontsize": 10.5, "handlelength": 2.4}
     axes.legend(handles=wanted, frameon=False, labelspacing=0.3, borderaxespad=0.1, **style)
 
 
