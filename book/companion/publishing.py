@@ -166,12 +166,13 @@ class Page(Configuration):
     ) -> None:
         """Write a figure's files: data as CSV, and a manifest that says how they are drawn.
 
-        A file is replaced in one step, and only if it changes. Nothing in it depends on when, where
-        or how fast it was made. The title says in one line what the figure shows, the source is
-        that of a paper, such as "SS19, Figure 5". What was run is said in one of two ways: by the
-        results `runs` that the table was made of, whose cases and runs are counted; or by `ran`, as
-        `ran_as_said` has it, where the table was computed. A figure that no `redrawable` function
-        has drawn is refused: it could not be drawn again from its files.
+        A file is replaced in one step, and only if it changes: versions of packages that give the
+        same figure are no change. Nothing in it depends on when, where or how fast it was made. The
+        title says in one line what the figure shows, the source is that of a paper, such as "SS19,
+        Figure 5". What was run is said in one of two ways: by the results `runs` that the table was
+        made of, whose cases and runs are counted; or by `ran`, as `ran_as_said` has it, where the
+        table was computed. A figure that no `redrawable` function has drawn is refused: it could
+        not be drawn again from its files.
         """
         from companion.figures.redraw import recipe_of
 
@@ -196,9 +197,15 @@ class Page(Configuration):
         if ran is not None:
             manifest["ran"] = ran_as_said(ran)
         manifest["recipe"] = recipe_of(figure)
+        written, data = self.folder / f"{name}.json", self.folder / f"{name}.csv"
         text = json.dumps(rounded_data(manifest), indent=1, ensure_ascii=False) + "\n"
-        renew(self.folder / f"{name}.csv", to_csv(table).encode())
-        renew(self.folder / f"{name}.json", text.encode())
+        contents = to_csv(table).encode()
+        if written.exists() and data.exists() and data.read_bytes() == contents:
+            old, new = json.loads(written.read_text("utf-8")), json.loads(text)
+            if old | {"versions": new["versions"]} == new:
+                return
+        renew(data, contents)
+        renew(written, text.encode())
 
 
 def ran_as_said(ran: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:

@@ -77,6 +77,16 @@ def test_the_same_runs_give_the_same_bytes_and_touch_nothing(empty_book, runs):
     assert set(before) == {"demo.csv", "demo.json"}
 
 
+def test_other_versions_that_give_the_same_figure_change_nothing(empty_book, monkeypatch):
+    publish_curve(4)
+    before = contents(empty_book / "book" / "figures")
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "99")
+    publish_curve(4)
+    assert contents(empty_book / "book" / "figures") == before
+    publish_curve(5)
+    assert set(published("own").manifest["versions"].values()) == {"99"}
+
+
 def test_what_a_chapter_draws_by_hand_is_not_published(empty_book):
     figure, axes = plt.subplots()
     axes.plot([1, 2], [3, 4])
