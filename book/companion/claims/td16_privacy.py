@@ -86,6 +86,9 @@ def hybrid_mechanism() -> Finding:
     full = HybridCounter(epsilon, "full")
     over = (n for n in range(1, length + 1) if greatest_loss(full, n) > epsilon * (1 + 1e-12))
     within = {split: loss <= epsilon * (1 + 1e-12) for split, loss in worst.items()}
+    rooted = max(1 + (k + 1) / k for k in range(1, length.bit_length() - 1))
+    powers = range(length.bit_length())
+    anew = max(sum(i <= 1 << k for k in powers) + (i & (i - 1) > 0) for i in range(1, length + 1))
     return finding(
         decide(within["full"], HOLDS, CONDITION if within["half"] else FAILS),
         {
@@ -93,12 +96,17 @@ def hybrid_mechanism() -> Finding:
             "Song divide it. Scale 1/ε at the powers of two spends all of ε on the "
             "blocks; with a tree of ε, k levels of nodes of scale k/ε, it is "
             "exactly 2ε from n = 4 on, as the third element is in one node and in one block. "
-            "With the natural logarithm in the nodes it is more. Theorem 3.1 inherits this, "
-            "for all actions together and step by step."
+            "That is with log₂ in the scale, and for trees whose root, the block, has no second "
+            "noise. With the natural logarithm it is (1 + 1/log 2)ε; with a noisy root as well, "
+            "k + 1 nodes of scale k/ε, it is (2 + 1/k)ε on the elements after 2^k; and if each "
+            "power of two gave the whole prefix a new noise, it would be (⌊log₂n⌋ + 1)ε. "
+            "Theorem 3.1 inherits this, for all actions together and step by step."
         },
         ("loss / ε, ε/2 each", worst["half"] / epsilon, 6),
         ("loss / ε, ε each", worst["full"] / epsilon, 6),
         ("the same, nodes of scale k·ln 2/ε", 1 + (worst["full"] / epsilon - 1) / math.log(2), 2),
+        ("the same, a noisy root as well, greatest", rooted, 2),
+        (f"the same, a new noise for each prefix, n = {length}", anew),
         ("length from which ε is exceeded, ε each", next(over, 0)),
     )
 

@@ -532,7 +532,7 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     """Bound from below the expected samples, on `law`, of any rule that is right on every law.
 
     Right is to keep the relative error α except with probability β < 1/2 wherever the mean is not
-    0. (1 − 2β)·log((1 − β)/β)/K, K the least relative entropy KL(P, Q) from the law P to a law Q
+    0. (1 − 2β)·log((1 − β)/β)/I, I the least relative entropy KL(P, Q) from the law P to a law Q
     on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
     :prf:ref:`thm-dagum`.
 
