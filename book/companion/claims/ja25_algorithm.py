@@ -245,8 +245,8 @@ def _log_tail(n: int, mean: float, epsilon: float, gap: float) -> float:
 @claim("ja25-eta-zero", "Lemmas 17 and 18, by the reply to reviewer iuVL, Q4.1", at="lem-rate")
 def eta_zero() -> Finding:
     r"""With one Laplace variable per reward, the limit $\eta = 0$, the rate of the estimates is
-    governed by $\tilde d_\varepsilon(\mu \pm x, \mu, 1)$, which is not asymptotically equivalent to
-    $d_\varepsilon(\mu \pm x, \mu)$.
+    governed by $\tilde{d}_\varepsilon(\mu \pm x, \mu, 1)$, which is not asymptotically equivalent
+    to $d_\varepsilon(\mu \pm x, \mu)$.
     """
     mean, epsilon, ratios = 0.6, 1.0, {}
     for gap in (0.3, 0.1, 0.01, 0.001):
