@@ -4,8 +4,9 @@
 ``NAME=E`` at the budget E, ``NAME@N`` with N runs on each table, and with N = 0 by integration of
 the class's law; ``NAME:1.5,2`` tries these factors alone. Each row depends on these, on `SEED`
 and on the search, which has changed since rows that ran were recorded; those that were integrated
-can be computed again by `measure`. With ``honest NAME@N``
-a class is audited at the budget that it declares, with 20 seeds: ``book/data/audit-honest.csv``.
+can be computed again by `measure`. With ``rates NAME@N``
+a class is audited with 20 seeds, at once, 1.25 times and twice the budget that it declares:
+``book/data/audit-rates.csv``.
 """
 
 from __future__ import annotations
@@ -37,27 +38,28 @@ __all__ = [
     "BROKEN",
     "CALIBRATION",
     "FILE",
-    "HONEST",
+    "RATES",
     "SEED",
     "WHY",
-    "honest",
     "measure",
+    "rates",
     "read",
     "rows",
 ]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-power.csv"
 """Where the rows are kept."""
-HONEST = FILE.with_name("audit-honest.csv")
-"""Where audits of classes at their own budgets are kept."""
+RATES = FILE.with_name("audit-rates.csv")
+"""Where it is kept with how many of the seeds a class was convicted."""
 CALIBRATION = FILE.with_name("audit-calibration.csv")
 """Where the rate of wrong convictions is kept: see ``benchmarks/audit_calibration.py``."""
 SEED, SEEDS = 34, 20
+TIMES = (1.0, 1.25, 2.0)
+"""Overstatements at which classes are audited with all seeds."""
 LOOP_RUNS, PROGRAM_RUNS = 300_000, 40_000
 """Runs on each table of an audit: by a compiled loop, and by a program."""
 LENGTHS = dict.fromkeys(("BennettDPSE", "BinomialDPSE"), 256)
 """Length of the tables of what hardly ever decides on the shortest."""
-NAMES = ("name", "declared")
 TRIAL = dpb.GroupSequential(per_look=8, critical=2.0, looks=2)
 """A trial of which all releases are audited; its budget is set for each row."""
 
@@ -166,8 +168,8 @@ def measure(
     }
 
 
-def honest(name: str, n_runs: int, declared: float = 1.0) -> dict[str, Any]:
-    """Audit a class at the budget that it declares, with 20 seeds.
+def rates(name: str, n_runs: int, factor: float = 1.0, seeds: int = SEEDS) -> dict[str, Any]:
+    """Audit a class with several seeds, at a multiple of the budget 1 that it declares.
 
     Parameters
     ----------
@@ -175,24 +177,31 @@ def honest(name: str, n_runs: int, declared: float = 1.0) -> dict[str, Any]:
         Name of the class.
     n_runs : int
         Runs on each table of an audit.
-    declared : float
-        The budget ε that is declared.
+    factor : float
+        The overstatement c; at 1 the class keeps its promise.
+    seeds : int
+        Number of seeds.
 
     Returns
     -------
     dict of str to object
-        How many seeds were convicted, and the highest bound.
+        With how many seeds it was convicted, and the lowest and the highest bound.
     """
-    target = rows(declared)[name]
-    audits = [audit(target, None, n_runs, [SEED, k], FAILURE) for k in range(SEEDS)]
+    target = rows()[name]
+    audits = [
+        audit(overstated(target, factor), None, n_runs, [SEED, k], FAILURE, target.guarantee)
+        for k in range(seeds)
+    ]
+    bounds = [each.epsilon_lower for each in audits]
     return {
         "name": name,
-        "declared": declared,
+        "factor": factor,
         "kind": audits[0].kind,
         "n_runs": n_runs,
-        "seeds": SEEDS,
+        "seeds": seeds,
         "convicted": sum(each.convicted for each in audits),
-        "highest": max(each.epsilon_lower for each in audits),
+        "lowest": min(bounds),
+        "highest": max(bounds),
         "failure": FAILURE,
     }
 
@@ -222,22 +231,22 @@ def read(path: Path = FILE) -> pd.DataFrame:
     Parameters
     ----------
     path : pathlib.Path
-        `FILE` or `HONEST`.
+        `FILE` or `RATES`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each class and budget.
+        A row for each class and budget, or for each class and overstatement.
     """
     if not path.exists():
-        return pd.DataFrame(columns=list(NAMES))
+        return pd.DataFrame(columns=["name", "declared" if path == FILE else "factor"])
     return pd.read_csv(path, dtype={"tried": str})
 
 
 def _write(path: Path, row: dict[str, Any], order: list[str]) -> None:
-    """Put a row in the place of the one of the same class and budget."""
-    others = read(path)
-    same = (others["name"] == row["name"]) & (others["declared"] == row["declared"])
+    """Put a row in the place of the one of the same class, and the same budget or overstatement."""
+    others, second = read(path), "declared" if path == FILE else "factor"
+    same = (others["name"] == row["name"]) & (others[second] == row[second])
     table = pd.concat([others[~same], pd.DataFrame([row])], ignore_index=True)
     table.sort_values(order).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
 
@@ -245,7 +254,7 @@ def _write(path: Path, row: dict[str, Any], order: list[str]) -> None:
 def main(names: Sequence[str]) -> None:
     """Measure rows, each written as soon as it is there: all at ε = 1, or those named.
 
-    With "honest" first, classes are audited at the budget that they declare.
+    With "rates" first, classes are audited with several seeds.
 
     Parameters
     ----------
@@ -253,16 +262,17 @@ def main(names: Sequence[str]) -> None:
         Names of classes, each with ``=E`` behind it for another budget than 1, ``@N`` for another
         number of runs, and ``:C,C`` for other factors.
     """
-    own = list(names[:1]) == ["honest"]
-    for given in names[own:] or rows():
+    several = list(names[:1]) == ["rates"]
+    for given in names[several:] or rows():
         name, _, listed = given.partition(":")
         name, _, runs = name.partition("@")
         name, _, epsilon = name.partition("=")
         factors = [float(c) for c in listed.split(",")] if listed else FACTORS
-        if own:
-            row = honest(name, int(runs), float(epsilon or 1.0))
-            _write(HONEST, row, list(NAMES))
-            sys.stdout.write(f"{name}: {row['convicted']} convicted, ε ≥ {row['highest']:.3f}\n")
+        if several:
+            for c in TIMES:
+                row = rates(name, int(runs), c)
+                _write(RATES, row, ["name", "factor"])
+                sys.stdout.write(f"{name}, c = {c:g}: {row['convicted']} of {row['seeds']}\n")
             continue
         row = measure(name, float(epsilon or 1.0), factors, int(runs) if runs else None)
         _write(FILE, row, ["declared", "group", "name"])

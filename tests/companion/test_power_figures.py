@@ -83,11 +83,12 @@ def test_the_recorded_power_says_what_was_tried_and_why_it_is_no_less():
 
 
 def test_no_class_is_convicted_at_its_own_budget(monkeypatch):
-    own = audit_power.read(audit_power.HONEST)
-    assert (own["convicted"] == 0).all() and (own["seeds"] >= 20).all()
-    assert (own["highest"] <= own["declared"]).all()
-    again = audit_power.honest("DPRUCB", 16)
-    assert (again["convicted"], again["seeds"], again["kind"]) == (0, 20, "formula")
+    recorded = audit_power.read(audit_power.RATES)
+    own = recorded[recorded["factor"] == 1.0]
+    assert len(own) >= 5 and (own["convicted"] == 0).all() and (own["highest"] <= 1.0).all()
+    assert (recorded["seeds"] >= 20).all() and set(recorded["factor"]) == set(audit_power.TIMES)
+    again = audit_power.rates("DPRUCB", 16, seeds=3)
+    assert (again["convicted"], again["seeds"], again["kind"]) == (0, 3, "formula")
     boastful = property(lambda self: dpb.PrivacyGuarantee("central", 0.1))
     monkeypatch.setattr(dpb.DPRUCB, "guarantee", boastful)
-    assert audit_power.honest("DPRUCB", 16)["convicted"] == 20
+    assert audit_power.rates("DPRUCB", 16, seeds=3)["convicted"] == 3
