@@ -34,6 +34,7 @@ from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.heavy.schedules import HEAVY_SCHEDULES
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.regret.heavy import Moment
+from dpbandits.rewards.tables import Tables
 
 FAST, SLOW, CERTAIN = 20_000, 400, 64
 STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
@@ -282,8 +283,8 @@ def test_rules_and_counters_declare_their_tables():
         rng = np.random.default_rng(0)
         assert rule.run(stream, rng).halted and not rule.run(stream[1:], rng).halted
         assert rule.tables.high == -rule.tables.low == rule.half_range
-    assert BinaryTree(1.0, 8).tables == (1, 1, 8, 0.0, 1.0, None)
-    assert AdaptiveTree(1.0, 8, first_bound=2.0).tables == (1, 1, 8, -2.0, 2.0, None)
+    assert BinaryTree(1.0, 8).tables == Tables(1, 1, 8)
+    assert AdaptiveTree(1.0, 8, first_bound=2.0).tables == Tables(1, 1, 8, -2.0, 2.0)
     assert HybridCounter(1.0).tables.most is None
 
 
