@@ -7,8 +7,8 @@ import pytest
 from hypothesis import settings
 
 import dpbandits as dpb
-from dpbandits import running
-from dpbandits._streams import Seeds
+from dpbandits._engine import running
+from dpbandits._engine.streams import Seeds
 
 # The same examples in every run, so that a failure is a change of code and not of luck.
 settings.register_profile("the same", derandomize=True, deadline=None, max_examples=60)

@@ -40,7 +40,7 @@ def documented(package: str) -> dict[str, Any]:
     root = importlib.import_module(package)
     for module_info in pkgutil.walk_packages(root.__path__, f"{package}."):
         parts = module_info.name.split(".")
-        if any(part.startswith("_") for part in parts) or "fast" in parts:
+        if any(part.startswith("_") for part in parts):
             continue
         module = importlib.import_module(module_info.name)
         for name in getattr(module, "__all__", ()):

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 import dpbandits as dpb
-from dpbandits.acceleration import TableRuns, accelerators
+from dpbandits._engine.acceleration import TableRuns, accelerators
 from dpbandits.auditing import (
     FACTORS,
     FAILURE,

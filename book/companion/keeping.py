@@ -16,7 +16,7 @@ from typing import Any
 
 import companion
 import dpbandits
-from dpbandits import _store
+from dpbandits._engine import store
 from dpbandits._files import renew
 
 __all__ = ["FRESH", "Execution", "is_fresh", "keep_runs", "runs_folder", "usual_seconds"]
@@ -37,7 +37,7 @@ def runs_folder(root: Path) -> Path:
 
 def keep_runs(root: Path) -> None:
     """Have the package read and keep runs in the book's folder, unless `FRESH` is set."""
-    _store.keep_runs(None if is_fresh() else runs_folder(root))
+    store.keep_runs(None if is_fresh() else runs_folder(root))
 
 
 class Execution:
@@ -77,7 +77,7 @@ class Execution:
             [cell["source"], cell["metadata"].get("tags", []), cell["outputs"]] for cell in cells
         ]
         digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode())
-        digest.update(_store.platform_name().encode())
+        digest.update(store.platform_name().encode())
         for path in (*_code(), self.root / "requirements.lock", *self._published()):
             if path.is_file():
                 digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -16,7 +16,7 @@ from dpbandits import (
     schedules,
     stopping,
 )
-from dpbandits import fast as _fast  # noqa: F401 (enters the accelerators)
+from dpbandits._engine import accelerators as _accelerators  # noqa: F401 (enters them)
 from dpbandits.algorithms import *  # noqa: F403 (each algorithm, by its one line there)
 from dpbandits.algorithms import (
     IdentificationAlgorithm,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import SMALLEST, check_values
 
 __all__ = [

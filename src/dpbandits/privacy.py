@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import SMALLEST, check_range
 from dpbandits.configuration import Positive, between, checked_arguments
 

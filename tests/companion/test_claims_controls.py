@@ -16,8 +16,8 @@ from companion.certify import NotCertifiedError
 from companion.claims import ja25_time, ss19_certificates, td16_certificates
 from companion.claims.td16_steps import Step
 from dpbandits import bounds
+from dpbandits._engine.accelerators import batched_top_two
 from dpbandits.algorithms import UCB
-from dpbandits.fast import batched_top_two
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import DPTT, batches, calibrated_minus, characteristic_time
 from dpbandits.identification.thresholds import union_threshold

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpbandits._kernels import kernel
-from dpbandits.fast.index_policies import (
+from dpbandits._engine.accelerators.index_policies import (
     TreePolicy,
     count,
     index_leader,
@@ -15,7 +14,14 @@ from dpbandits.fast.index_policies import (
     release,
     start,
 )
-from dpbandits.fast.skipping import SKIP_ERROR, Leader, certify, outlook, pass_checkpoints
+from dpbandits._engine.accelerators.skipping import (
+    SKIP_ERROR,
+    Leader,
+    certify,
+    outlook,
+    pass_checkpoints,
+)
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
 from dpbandits.rewards.streams import DrawnRewards

@@ -17,8 +17,8 @@ from scipy import stats
 from statistical import clopper_pearson, same_law_of_counts
 
 import dpbandits as dpb
-from dpbandits import acceleration
-from dpbandits.acceleration import (
+from dpbandits._engine import acceleration
+from dpbandits._engine.acceleration import (
     ExactRun,
     TableRuns,
     accelerates,

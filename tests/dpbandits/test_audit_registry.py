@@ -14,7 +14,7 @@ from statistical import FALSE_ALARM
 from test_registry import CONFIGURATIONS, IDENTIFIERS
 
 import dpbandits as dpb
-from dpbandits.acceleration import PROGRAMS, TableRuns, accelerators
+from dpbandits._engine.acceleration import PROGRAMS, TableRuns, accelerators
 from dpbandits.auditing import (
     NOT_AUDITED,
     TablePair,

@@ -18,10 +18,10 @@ from test_registry import CONFIGURATIONS, RULES
 
 import dpbandits as dpb
 from dpbandits import bounds, privacy
-from dpbandits._kernels import interpreted
+from dpbandits._engine.accelerators import nas_sampling
+from dpbandits._engine.kernels import interpreted
 from dpbandits.auditing import TablePair, audit
 from dpbandits.divergences import calibrated_plus_kernel, d_eps_kernel
-from dpbandits.fast import passing
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.heavy.estimates import TruncatedMean, error_lower_bound, hard_law
 from dpbandits.heavy.robust_means import CENTRAL_FAILURE, LOCAL_FAILURE, fitted_mean
@@ -178,8 +178,10 @@ def test_a_loop_in_bulk_misses_no_look_of_a_given_stream(quiet, monkeypatch):
         taken[0] += size
         return float(stream[taken[0] - size : taken[0]].sum())
 
-    monkeypatch.setattr(passing, "sum_of_draws", given)
-    n, _, halted = interpreted(passing._draw_every)(np.random.default_rng(0), halting, None, 10**5)
+    monkeypatch.setattr(nas_sampling, "sum_of_draws", given)
+    n, _, halted = interpreted(nas_sampling._draw_every)(
+        np.random.default_rng(0), halting, None, 10**5
+    )
     sums = np.abs(np.cumsum(stream))
     boundary = [boundary_kernel(halting, float(i), float(i)) for i in range(1, n + 50)]
     assert halted and n == 1 + np.flatnonzero(sums[: n + 49] >= boundary)[0] > quiet

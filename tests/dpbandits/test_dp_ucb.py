@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shadow import play_pull_by_pull
 
 import dpbandits as dpb
-from dpbandits.fast.skipping import skip_and_tally
+from dpbandits._engine.accelerators.skipping import skip_and_tally
 from dpbandits.mechanisms import laplace_sum_error
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 

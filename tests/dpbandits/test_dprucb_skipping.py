@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from statistical import same_law, same_law_of_counts
 
 import dpbandits as dpb
-from dpbandits._kernels import kernel
-from dpbandits.fast import heavy_skipping
-from dpbandits.fast.heavy_skipping import Floor, Lead, certify_tree, tree_skip_and_tally
-from dpbandits.fast.heavy_steps import TreeIndex, play_by_steps, tree_index_of
+from dpbandits._engine.accelerators import heavy_skipping
+from dpbandits._engine.accelerators.heavy_skipping import (
+    Floor,
+    Lead,
+    certify_tree,
+    tree_skip_and_tally,
+)
+from dpbandits._engine.accelerators.heavy_steps import TreeIndex, play_by_steps, tree_index_of
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,

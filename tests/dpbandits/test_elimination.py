@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from statistical import may_be_at_most
 
 import dpbandits as dpb
-from dpbandits.fast.elimination import EliminationPlay
+from dpbandits._engine.accelerators.elimination import EliminationPlay
 from dpbandits.regret import elimination
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.schedules import EpochPlan, elimination_epoch

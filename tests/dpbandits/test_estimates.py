@@ -13,7 +13,7 @@ from scipy import stats
 from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits.running import case_seeds, describe
+from dpbandits._engine.running import case_seeds, describe
 from dpbandits.stopping import Estimates
 
 LAW = dpb.laws.two_point(0.4)

@@ -16,7 +16,7 @@ from statistical import may_be_at_most
 from test_elimination import MEANS, Stack, cumulative_counts, feed_noise
 
 import dpbandits as dpb
-from dpbandits.elimination_epochs import (
+from dpbandits._engine.elimination_epochs import (
     bennett_kept_kernel,
     bennett_plan,
     difference_tail_kernel,

@@ -5,7 +5,7 @@ import pytest
 from shadow import WALK_SIZE, lowered_walk_fails
 from statistical import clopper_pearson, same_law
 
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     NodeScale,

@@ -32,19 +32,11 @@ from dpbandits.mechanisms import (
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
-    *(
-        "acceleration",
-        "auditing",
-        "cli",
-        "configuration",
-        "fast",
-        "identification.planning",
-        "plotting",
-    ),
+    *("auditing", "cli", "configuration", "identification.planning", "plotting"),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
     *("regret.base", "regret.elimination", "regret.binomial_elimination"),
     *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
-    *("rewards.run", "rewards.streams", "running", "stopping.estimates"),
+    *("rewards.run", "rewards.streams", "stopping.estimates"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -120,9 +112,7 @@ OTHERS = {
         ),
         "a step of the plain program",
     ),
-    **dict.fromkeys(
-        ("elimination_epochs.noise_cells", "rewards.matched_sums"), "builds tables for kernels"
-    ),
+    **dict.fromkeys(("rewards.matched_sums",), "builds tables for kernels"),
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
         "asks a source of rewards",
@@ -401,8 +391,6 @@ EXAMPLES = {
     "heavy.robust_means.fitted_mean": MEAN,
     "heavy.robust_means.fitted_cut": {"order": 0.5, "linear": 2.5, "square": 4.0},
     "mechanisms.randomised_response.lie_probability": PRIVATE,
-    "elimination_epochs.tuned_epochs": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
-    "elimination_epochs.bennett_plan": {"n_arms": 5, **TWO},
     "schedules.epochs.elimination_epoch": {"n_viable": 5, "epoch": 3, "beta": 0.0625, **PRIVATE},
     "schedules.epochs.release_plan": {"n_arms": 5, "horizon": 4096, "beta": 0.0625, **PRIVATE},
     "schedules.epochs.ReleasePlan.pulls": {"epoch": 3},

@@ -13,7 +13,7 @@ from statistical import may_be_at_most, same_law
 
 import dpbandits as dpb
 from dpbandits import bounds
-from dpbandits.fast.heavy_steps import grown_power
+from dpbandits._engine.accelerators.heavy_steps import grown_power
 from dpbandits.heavy.robust_means import fitted_mean
 from dpbandits.heavy.schedules import (
     HEAVY_SCHEDULES,

@@ -12,7 +12,7 @@ from test_elimination import algorithm_3
 from test_validation import refusal
 
 import dpbandits as dpb
-from dpbandits import acceleration
+from dpbandits._engine import acceleration
 from dpbandits.identification import (
     DrawnRewards,
     Identifications,

@@ -14,8 +14,8 @@ import pytest
 from numba.core.caching import IndexDataCacheFile
 
 import dpbandits
-from dpbandits import _kernels
-from dpbandits._kernels import interpreted, kernel, source_files, trailing_zeros
+from dpbandits._engine import kernels
+from dpbandits._engine.kernels import interpreted, kernel, source_files, trailing_zeros
 
 PACKAGE = Path(dpbandits.__file__).parent
 PLAIN = {"import": "from numba import njit", "@kernel": "@njit(cache=True, nogil=True)"}
@@ -25,7 +25,7 @@ PLAIN = {"import": "from numba import njit", "@kernel": "@njit(cache=True, nogil
 TOY = {
     "__init__": "",
     "noise": """
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 
 @kernel
 def noise(x: float) -> float:
@@ -34,7 +34,7 @@ def noise(x: float) -> float:
     "constants": "SHIFT = 10.0\n",
     "between": "from toy.constants import SHIFT\nfrom toy import noise as source\n",
     "loops": """
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from .between import (
     SHIFT,  # (of another file)
     source,
@@ -54,7 +54,7 @@ def chosen(settings, x: float) -> float:
     return choose(settings, x)
 """,
     "apart": """
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 
 @kernel
 def alone(x: float) -> float:
@@ -161,7 +161,9 @@ def test_numba_alone_runs_the_old_callee(toy):
     """Negative control: this is what `kernel` is for, and the tests above would see it."""
     folder, call = toy
     for path in folder.glob("*.py"):
-        text = path.read_text().replace("from dpbandits._kernels import kernel", PLAIN["import"])
+        text = path.read_text().replace(
+            "from dpbandits._engine.kernels import kernel", PLAIN["import"]
+        )
         path.write_text(text.replace("@kernel", PLAIN["@kernel"]))
     assert call()["noisy"] == (12.0, 0)
     edit(folder / "noise.py", "x + 1.0", "x + 5.0")
@@ -206,7 +208,7 @@ def test_the_imports_of_a_file_are_those_that_python_sees():
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 50
     for path in files:
-        seen = {each for each in _kernels._read(str(path))[1] if each.startswith(str(PACKAGE))}
+        seen = {each for each in kernels._read(str(path))[1] if each.startswith(str(PACKAGE))}
         assert imported_names(path) <= seen, path
         assert seen <= imported_names(path), path
 
@@ -216,13 +218,13 @@ def test_a_file_is_compiled_from_what_it_imports():
         str(Path(f).relative_to(PACKAGE))
         for f in source_files(str(PACKAGE / "schedules/epochs.py"))
     }
-    assert {"schedules/epochs.py", "schedules/batches.py", "_kernels.py"} <= files
+    assert {"schedules/epochs.py", "schedules/batches.py", "_engine/kernels.py"} <= files
     assert not {"__init__.py", "regret/simulation.py", "cli/commands.py"} & files
 
 
 def test_only_one_file_compiles():
     users = [path.name for path in PACKAGE.rglob("*.py") if "njit" in path.read_text("utf-8")]
-    assert users == ["_kernels.py"]
+    assert users == ["kernels.py"]
 
 
 def test_a_function_without_a_file_is_compiled():
@@ -232,7 +234,7 @@ def test_a_function_without_a_file_is_compiled():
 
 
 def test_a_list_that_names_what_has_moved_counts_as_empty(tmp_path):
-    index = _kernels._Index(str(tmp_path), "toy", "stamp")
+    index = kernels._Index(str(tmp_path), "toy", "stamp")
     index.save("key", 1)
     assert index.load("key") == 1
     named = b"cdpbandits.gone\nThing\n."  # a pickle of a class of a module that is not there
@@ -297,7 +299,7 @@ def test_a_kernel_that_borrows_returns_no_array():
 PROGRAM = """
 import json
 import dpbandits as dpb
-from dpbandits.acceleration import REFERENCE, accelerators
+from dpbandits._engine.acceleration import REFERENCE, accelerators
 from dpbandits.mechanisms.noise import laplace
 from dpbandits.rewards.streams import DrawnRewards
 

@@ -18,7 +18,7 @@ from statistical import distance_to_law, one_sample_limit, same_law
 from test_validation import NOT_A_NUMBER, NOT_POSITIVE, refusal
 
 import dpbandits as dpb
-from dpbandits._kernels import interpreted
+from dpbandits._engine.kernels import interpreted
 from dpbandits.rewards import laws
 from dpbandits.rewards.laws import BetaLaw, DiscreteLaw, Law, TwoPointLaw, UniformLaw
 

@@ -13,6 +13,7 @@ from statistical import may_be_at_most, mean_may_be_at_most, same_law
 from test_validation import refusal
 
 import dpbandits as dpb
+from dpbandits._engine.accelerators.lazy_race import first_of, first_to_finish, largest_draw
 from dpbandits.bounds import lazy
 from dpbandits.bounds.lazy import Frame, _mean_odds, least_estimate
 from dpbandits.divergences import (
@@ -22,7 +23,6 @@ from dpbandits.divergences import (
     d_eps,
     kl,
 )
-from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.rewards.streams import Source
 from dpbandits.schedules import batch_grid

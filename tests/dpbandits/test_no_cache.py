@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import dpbandits
-from dpbandits import _kernels
+from dpbandits._engine import kernels
 
 PACKAGE = Path(dpbandits.__file__).parent
 WARNING = "dpbandits:0: RuntimeWarning: compiled functions cannot be kept on the disk"
 NOWHERE = {"NUMBA_CACHE_LOCATOR_CLASSES": "ZipCacheLocator"}  # what Numba finds where none is
 # The package's own imports take seconds; two kernels, and what C calls, need none of them.
 TOY = """
-from dpbandits._kernels import FromC, kernel
+from dpbandits._engine.kernels import FromC, kernel
 from numba import types
 
 @kernel
@@ -86,7 +86,7 @@ def test_without_a_home_another_folder_serves_and_spoilt_files_are_compiled_anew
 @pytest.mark.parametrize("ending", ["nbi", "1.nbc"])
 @pytest.mark.parametrize("how", ["empty", "half", "noise", "a folder"])
 def test_a_spoilt_file_counts_as_none(tmp_path, ending, how):
-    index = _kernels._Index(str(tmp_path), "toy", "stamp")
+    index = kernels._Index(str(tmp_path), "toy", "stamp")
     index.save("key", 1)
     path = tmp_path / f"toy.{ending}"
     whole = path.read_bytes()

@@ -14,9 +14,9 @@ from numba import njit
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
+from dpbandits._engine.accelerators import batched_top_two as batched
+from dpbandits._engine.accelerators import top_two_rounds as rounds
 from dpbandits.divergences import calibrated_minus, calibrated_plus, d_minus, d_plus
-from dpbandits.fast import batched_top_two as batched
-from dpbandits.fast import rounds
 from dpbandits.identification import (
     DPLRE,
     DPTT,

@@ -19,10 +19,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits import _streams
-from dpbandits._streams import Seeds, begin_stream, generators, streams_of
-from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
-from dpbandits.running import (
+from dpbandits._engine import streams
+from dpbandits._engine.running import (
     Replicated,
     case_seeds,
     clear_shared_memory,
@@ -30,6 +28,8 @@ from dpbandits.running import (
     run_cases,
     worker_count,
 )
+from dpbandits._engine.streams import Seeds, begin_stream, generators, streams_of
+from dpbandits.identification import FinitePopulation, simulate_trials, simulate_trials_many
 
 C1 = dpb.instances.ss19("C1", 3)
 REGRET = {
@@ -148,7 +148,7 @@ def test_streams_are_those_of_numpy_s_children(entropy):
 def test_other_generators_are_set_through_numpy(monkeypatch):
     """Where the state does not lie where it did, nothing is written into memory."""
     known = bits(dpb.simulate_many(REGRET, 50_000, 3))
-    monkeypatch.setattr(_streams.np.ctypeslib, "as_array", lambda _: np.zeros(4, np.uint64))
+    monkeypatch.setattr(streams.np.ctypeslib, "as_array", lambda _: np.zeros(4, np.uint64))
     assert streams_of(Seeds([7], range(3))) is None
     assert bits(dpb.simulate_many(REGRET, 50_000, 3)) == known
 

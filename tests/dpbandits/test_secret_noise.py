@@ -11,8 +11,8 @@ from scipy import stats
 from statistical import distance_to_law, one_sample_limit
 
 import dpbandits as dpb
-from dpbandits import _store
-from dpbandits._kernels import kernel
+from dpbandits._engine import store
+from dpbandits._engine.kernels import kernel
 from dpbandits.cli._trials import told
 from dpbandits.cli.commands import main
 from dpbandits.heavy.robust_means import robust_mean
@@ -99,12 +99,12 @@ def test_a_simulation_on_laws_has_seed_0(name, asked):
 def test_grids_and_workers_have_secret_noise_too_and_nothing_of_it_is_kept(tmp_path, monkeypatch):
     cases = {name: GIVEN[name] for name in ("table", "heavy")} | DRAWN
     kept = []
-    monkeypatch.setattr(_store, "write", lambda key, outcomes: kept.append(key))
-    _store.keep_runs(tmp_path)
+    monkeypatch.setattr(store, "write", lambda key, outcomes: kept.append(key))
+    store.keep_runs(tmp_path)
     try:
         found = [dpb.simulate_many(cases, HORIZON, 20, n_jobs=n) for n in (1, 2)]
     finally:
-        _store.keep_runs(None)
+        store.keep_runs(None)
     for key in cases:
         first, second = (each[key] for each in found)
         assert first.secret == second.secret == (key in GIVEN)

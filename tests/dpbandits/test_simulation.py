@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbandits as dpb
-from dpbandits import _files, acceleration
+from dpbandits import _files
+from dpbandits._engine import acceleration
+from dpbandits._engine.running import case_seeds, describe
 from dpbandits._files import write_atomically
-from dpbandits.running import case_seeds, describe
 
 C2 = dpb.instances.ss19("C2")
 ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0)]

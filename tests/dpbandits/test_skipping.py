@@ -11,9 +11,9 @@ from shadow import play_pull_by_pull, shadow_run
 from statistical import may_be_at_most, same_law_of_counts
 
 import dpbandits as dpb
-from dpbandits.fast import skipping
-from dpbandits.fast.index_policies import index_leader
-from dpbandits.fast.skipping import MAX_SKIPS, SKIP_ERROR, skip_and_tally
+from dpbandits._engine.accelerators import skipping
+from dpbandits._engine.accelerators.index_policies import index_leader
+from dpbandits._engine.accelerators.skipping import MAX_SKIPS, SKIP_ERROR, skip_and_tally
 from dpbandits.mechanisms.first_passage import first_passage_table
 
 

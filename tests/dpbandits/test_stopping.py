@@ -21,7 +21,7 @@ from statistical import may_be_at_most, same_law
 from test_validation import NOT_A_NUMBER, NOT_WHOLE, refusal
 
 import dpbandits as dpb
-from dpbandits.fast import passing
+from dpbandits._engine.accelerators import nas_sampling
 from dpbandits.stopping import Outcome, nas
 from dpbandits.stopping.halting import Halting
 
@@ -286,7 +286,10 @@ def test_the_kernels_are_exact_where_noise_decides_early(kind, kernel):
         constants = Halting(alpha, beta, 1.0, 4.0, scale, scale, scale / 3)
         rng, code = np.random.default_rng(4), setting.law.code
         package = np.array(
-            [getattr(passing, kernel)(rng, constants, code, 600)[:2] for _ in range(setting.runs)]
+            [
+                getattr(nas_sampling, kernel)(rng, constants, code, 600)[:2]
+                for _ in range(setting.runs)
+            ]
         )
         assert agree(package, pseudo_code(setting, np.random.default_rng(5)), 1 / len(LOOSE))
         assert (package[:, 0] < 20).mean() > 0.1, "the test sees early halts"

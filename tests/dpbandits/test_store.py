@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits import _kernels, _store, running
+from dpbandits._engine import kernels, running
+from dpbandits._engine import store as runs_store
 
 ARMS = dpb.instances.bernoulli([0.9, 0.5, 0.1])
 HORIZON = 2000
@@ -16,7 +17,7 @@ HORIZON = 2000
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    monkeypatch.setattr(_store, "_folder", tmp_path / "runs")
+    monkeypatch.setattr(runs_store, "_folder", tmp_path / "runs")
     return tmp_path / "runs"
 
 
@@ -49,7 +50,7 @@ RUNS = {
 @pytest.mark.parametrize("kind", RUNS)
 def test_what_is_read_is_what_was_played(kind, tmp_path, played, monkeypatch):
     fresh = RUNS[kind]()
-    monkeypatch.setattr(_store, "_folder", tmp_path)
+    monkeypatch.setattr(runs_store, "_folder", tmp_path)
     assert RUNS[kind]().tobytes() == fresh.tobytes()
     assert RUNS[kind]().tobytes() == fresh.tobytes()
     assert played == [3, 3, 0]
@@ -87,21 +88,21 @@ def test_whatever_a_run_depends_on_is_in_its_key(changed, store, played):
 
 def test_a_change_of_one_kernel_is_a_miss(store, played, tmp_path, monkeypatch):
     copy = tmp_path / "dpbandits"
-    shutil.copytree(_kernels.HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(_kernels, "STARTED", math.inf)
+    shutil.copytree(kernels.HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(kernels, "STARTED", math.inf)
     regret()
-    monkeypatch.setattr(_kernels, "HERE", str(copy))
+    monkeypatch.setattr(kernels, "HERE", str(copy))
     regret()
     assert played == [3, 0]  # a copy elsewhere has the same code
-    kernel = copy / "fast" / "elimination.py"
+    kernel = copy / "_engine" / "accelerators" / "elimination.py"
     kernel.write_text(kernel.read_text("utf-8") + "\n# another\n", "utf-8")
-    _kernels._read_version.cache_clear()
+    kernels._read_version.cache_clear()
     regret()
     assert played == [3, 0, 3]
 
 
 def test_code_that_was_edited_since_it_was_read_keeps_nothing(store, played, monkeypatch):
-    monkeypatch.setattr(_kernels, "STARTED", 0.0)
+    monkeypatch.setattr(kernels, "STARTED", 0.0)
     regret()
     regret()
     assert played == [3, 3]
@@ -152,10 +153,14 @@ def test_a_broken_file_is_played_again(store, played, caplog, capfd):
     ],
 )
 def test_what_differs_is_told_apart(one, other):
-    assert _store._key("code", one) != _store._key("code", other)
-    assert _store._key("code", one) == _store._key("code", one) != _store._key("edited", one)
+    assert runs_store._key("code", one) != runs_store._key("code", other)
+    assert (
+        runs_store._key("code", one)
+        == runs_store._key("code", one)
+        != runs_store._key("edited", one)
+    )
 
 
 @pytest.mark.parametrize("odd", [object(), np.array([None]), lambda: None, Own(), reward])
 def test_what_cannot_be_told_apart_has_no_key(odd):
-    assert _store._key("code", [odd]) is None
+    assert runs_store._key("code", [odd]) is None

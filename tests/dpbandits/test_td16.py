@@ -16,10 +16,10 @@ from scipy import special
 from statistical import mean_may_be_at_most, same_law, same_law_of_counts
 
 import dpbandits as dpb
+from dpbandits._engine.accelerators import dp_ucb_int, skipping
+from dpbandits._engine.accelerators.dp_ucb_int import IntervalPolicy, play_dp_ucb_int
+from dpbandits._engine.accelerators.index_policies import play_index_policy, policy_of
 from dpbandits.bounds import td16
-from dpbandits.fast import intervals, skipping
-from dpbandits.fast.index_policies import play_index_policy, policy_of
-from dpbandits.fast.intervals import IntervalPolicy, play_dp_ucb_int
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.mechanisms import HybridCounter, hybrid_signs, laplace, laplace_sum_tail
 from dpbandits.mechanisms.hybrid_signs import negative_before
@@ -146,7 +146,7 @@ def pull_by_pull(algorithm, means, times, rng):
 
 def interval_counts(algorithm, means, times, rng, max_skips, noise=None):
     """The counts of DP-UCB-INT's kernel."""
-    policy = intervals.policy_of(algorithm)._replace(noise=noise or algorithm.noise)
+    policy = dp_ucb_int.policy_of(algorithm)._replace(noise=noise or algorithm.noise)
     rewards = dpb.instances.bernoulli(means).rewards(rng)
     return play_dp_ucb_int(policy, rewards, times, rng, max_skips)
 
@@ -661,7 +661,7 @@ def test_a_certificate_over_releases_leaves_room_for_the_rewards():
     """Its margin is that of the mean path less the band, in which the rewards stay."""
     total, n, interval, mean, rival, root = 5000.0, 8000, 50, 0.6, 0.55, 4.0
     policy = IntervalPolicy(interval, 1.1, 1.0, True, False)
-    releases, margin = intervals._certify(policy, total, n, 1, mean, rival, root, 10**6)
+    releases, margin = dp_ucb_int._certify(policy, total, n, 1, mean, rival, root, 10**6)
     assert releases > 0
     rewards = 1 + (releases - 1) * interval
     ends = [total + mean * r + root * math.sqrt(n + r) - rival * (n + r) for r in (1, rewards)]

@@ -9,8 +9,8 @@ from scipy import special, stats
 
 from companion.claims.findings import Finding, claim, entries, finding
 from companion.claims.verdicts import CONDITION, HOLDS, decide
-from dpbandits.fast import batched_top_two
-from dpbandits.fast.rounds import BatchState
+from dpbandits._engine.accelerators import batched_top_two
+from dpbandits._engine.accelerators.top_two_rounds import BatchState
 from dpbandits.identification import (
     DPTT,
     AdaPTT,

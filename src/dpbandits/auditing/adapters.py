@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits._validation import check_integer
-from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.identification.group_sequential import ENDS, GroupSequential

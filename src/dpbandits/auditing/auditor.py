@@ -20,6 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from dpbandits._arrays import Rng
+from dpbandits._engine.running import check_memory
 from dpbandits._validation import (
     check_fraction,
     check_integer,
@@ -39,7 +40,6 @@ from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
 from dpbandits.rewards.streams import FixedRewards, TableEndedError
 from dpbandits.rewards.tables import Tables
-from dpbandits.running import check_memory
 
 __all__ = ["audit", "audit_by_search"]
 

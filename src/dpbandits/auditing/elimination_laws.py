@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats
+from dpbandits._engine.acceleration import ExactRun, accelerators
 from dpbandits._validation import check_integer, check_kind
-from dpbandits.acceleration import ExactRun, accelerators
 from dpbandits.algorithms import DPRSE, DPSE, LDPRSE, DPSEIdentifier, GuessAndDouble, TunedDPSE
 from dpbandits.heavy.schedules import HeavyEpochPlan, heavy_epoch
 from dpbandits.rewards.heavy_instances import HeavyTailInstance

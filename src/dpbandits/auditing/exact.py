@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpbandits._arrays import Floats
+from dpbandits._engine.acceleration import ExactRun, accelerates, accelerators
 from dpbandits._validation import check_integer, check_kind
-from dpbandits.acceleration import ExactRun, accelerates, accelerators
 from dpbandits.algorithms import (
     DPNAS,
     DPRSE,

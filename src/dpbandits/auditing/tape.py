@@ -41,7 +41,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import FromC
+from dpbandits._engine.kernels import FromC
 from dpbandits._secure import CalledBits
 
 __all__ = ["ALL", "CHUNK", "DRAWS", "OWN", "STILL", "Keys", "Move", "Tapes"]

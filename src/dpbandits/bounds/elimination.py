@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpbandits._engine.elimination_epochs import Horizon, bennett_plan, tuned_epochs
 from dpbandits._validation import SMALLEST
 from dpbandits.bounds.regret import (
     GapSize,
@@ -25,7 +26,6 @@ from dpbandits.configuration import (
     between,
     checked_arguments,
 )
-from dpbandits.elimination_epochs import Horizon, bennett_plan, tuned_epochs
 from dpbandits.mechanisms import laplace_sum_quantile
 
 __all__ = [

@@ -21,7 +21,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.bounds.regret import check_arms, check_times
 from dpbandits.configuration import Budget, Flag, Positive, between, checked_arguments
 from dpbandits.divergences import (

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeVar
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._engine.running import Replicated, describe, run_cases
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_choice, check_generator, check_integer
 from dpbandits.bounds.twzw22 import local_kl_bound
@@ -31,7 +32,6 @@ from dpbandits.heavy.robust_means import (
 from dpbandits.mechanisms import laplace_total
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import check_heavy_law, truncated_sum
-from dpbandits.running import Replicated, describe, run_cases
 
 __all__ = [
     "MODELS",

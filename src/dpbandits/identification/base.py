@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits._validation import check_integer, check_noise
-from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration, Fraction
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance
@@ -138,8 +138,7 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
     with probability at most δ. A subclass is a frozen dataclass that defines `decide`: see
-    ``CONTRIBUTING.md``. What runs it faster is entered by `dpbandits.acceleration.accelerates`,
-    for that class alone.
+    ``CONTRIBUTING.md``. Accelerators are entered for that class alone.
 
     Examples
     --------

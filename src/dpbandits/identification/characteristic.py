@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_fraction, check_positive, check_values
 from dpbandits.divergences import restricted
 from dpbandits.identification.transport import transportation_cost, transportation_cost_kernel

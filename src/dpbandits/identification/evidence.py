@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.rewards.binomial import binomial_log_pmf
 
 __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]

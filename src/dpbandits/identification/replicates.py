@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._engine.acceleration import REFERENCE, accelerator_for, what_plays
+from dpbandits._engine.running import Replicated, describe, run_cases
+from dpbandits._engine.streams import Seeds, Streams, streams_of
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
-from dpbandits._streams import Seeds, Streams, streams_of
 from dpbandits._validation import check_integer, check_kind, check_values
-from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.identification.base import (
     DEFAULT_MAX_PULLS,
     Decision,
@@ -28,7 +29,6 @@ from dpbandits.results import Replicates
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
 from dpbandits.rewards.streams import DrawnRewards
-from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [

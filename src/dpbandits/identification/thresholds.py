@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import scipy
 
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_choice, check_integer, check_range
 from dpbandits.configuration import ArmCount, Budget, Count, between, checked_arguments
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.divergences import (
     ENDLESS,
     elementwise,

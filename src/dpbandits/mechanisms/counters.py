@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import interpreted, kernel
+from dpbandits._engine.kernels import interpreted, kernel
 from dpbandits._validation import check_choice, check_noise, check_range, reward_of
 from dpbandits.configuration import (
     LONGEST,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel, trailing_zeros
+from dpbandits._engine.kernels import copy_into, kernel, trailing_zeros
 from dpbandits.mechanisms.noise import laplace
 
 __all__ = ["FirstPassageTable", "NodeScale", "first_passage_table", "walk_to_first_passage"]

@@ -33,7 +33,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_integer, check_number, check_range, check_values
 from dpbandits.configuration import (
     Fraction,

@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import Budget, Count, Number, between, checked_arguments, whole
 from dpbandits.mechanisms.noise import laplace_tail_polynomial
 from dpbandits.rewards.binomial import binomial_log_pmf

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_integer, check_values
-from dpbandits.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits.configuration import Configuration, Count, checked_arguments
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
@@ -112,7 +112,7 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
     `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
     `regret_bound`; see ``CONTRIBUTING.md``. What plays it faster is entered by
-    `dpbandits.acceleration.accelerates`, for that class alone.
+    `dpbandits._engine.acceleration.accelerates`, for that class alone.
 
     Examples
     --------

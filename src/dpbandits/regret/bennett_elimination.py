@@ -10,8 +10,8 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Rng
+from dpbandits._engine.elimination_epochs import BennettPlan, bennett_kept_kernel, bennett_plan
 from dpbandits.configuration import Budget, Count, Fraction, checked_arguments, whole
-from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel, bennett_plan
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import RegretAlgorithm
@@ -33,7 +33,7 @@ class BennettDPSE(RegretAlgorithm):
     are added up, which privacy does not mind. From the two sums each arm has an upper bound on its
     variance, and arm a is eliminated when some arm leads it by more than a tail of Bennett (or
     Hoeffding, if that is less), integrated over the law of the noise, allows for these variances.
-    Epochs and tests: `dpbandits.elimination_epochs.bennett_plan`.
+    Epochs and tests: `dpbandits._engine.elimination_epochs.bennett_plan`.
 
     Privacy: :prf:ref:`lem-releases` with :prf:ref:`lem-joint`. The bound on the regret is
     `dpbandits.bounds.bennett_elimination_regret`. Proof: :prf:ref:`thm-bennett`.

@@ -12,7 +12,7 @@ import scipy
 
 from dpbandits import bounds
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import interpreted
+from dpbandits._engine.kernels import interpreted
 from dpbandits._validation import (
     SMALLEST,
     check_choice,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from dpbandits._kernels import interpreted
+from dpbandits._engine.kernels import interpreted
 from dpbandits.configuration import Budget, between
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace

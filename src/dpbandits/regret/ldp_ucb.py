@@ -11,7 +11,7 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Rng
-from dpbandits._kernels import interpreted
+from dpbandits._engine.kernels import interpreted
 from dpbandits.configuration import Budget
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._engine.acceleration import REFERENCE, accelerator_for, what_plays
+from dpbandits._engine.running import Replicated, describe, run_cases
+from dpbandits._engine.streams import Seeds, Streams, streams_of
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
-from dpbandits._streams import Seeds, Streams, streams_of
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
-from dpbandits.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.results import Replicates, axes_of
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
 from dpbandits.rewards.streams import Arms
-from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]

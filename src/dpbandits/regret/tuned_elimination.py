@@ -10,8 +10,8 @@ import numpy as np
 
 from dpbandits import bounds
 from dpbandits._arrays import Ints, Rng
+from dpbandits._engine.elimination_epochs import tuned_epochs
 from dpbandits.configuration import Budget, Count, Fraction, checked_arguments
-from dpbandits.elimination_epochs import tuned_epochs
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.regret.base import RegretAlgorithm
@@ -31,7 +31,7 @@ class TunedDPSE(RegretAlgorithm):
     lies more than Δ_e/2 = 2^−(e + 1) below the best. n_e is the least n for which two arms of equal
     means are so far apart with probability p = β/((K − 1)E) at most, by Hoeffding's inequality
     given the noise; so one union over the rivals of a best arm and over E = ⌈½ log2 T⌉ epochs does.
-    n_e: `dpbandits.elimination_epochs.tuned_epochs`.
+    n_e: `dpbandits._engine.elimination_epochs.tuned_epochs`.
 
     Privacy is that of `DPSE`. Proof: :prf:ref:`lem-releases`. The bound on the regret is
     `dpbandits.bounds.tuned_elimination_regret`. Proof: :prf:ref:`thm-tuned`.

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 
 __all__ = ["binomial", "binomial_by_rejection"]
 

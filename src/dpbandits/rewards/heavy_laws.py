@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import (
     check_function,
     check_generator,

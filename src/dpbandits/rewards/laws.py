@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import (
     SMALLEST,
     check_generator,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.streams import read_only

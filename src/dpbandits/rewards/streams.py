@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import interpreted, kernel
+from dpbandits._engine.kernels import interpreted, kernel
 from dpbandits._validation import (
     check_generator,
     check_integer,

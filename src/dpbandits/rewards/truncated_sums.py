@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_generator, check_integer, check_positive
 from dpbandits.rewards.binomial import binomial_by_rejection, order_statistic
 from dpbandits.rewards.heavy_laws import (

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from dpbandits._arrays import Ints
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import Flag, between, checked_arguments, whole
 
 MOST_PULLS = 2**62

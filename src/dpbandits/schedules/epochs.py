@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.schedules.batches import MOST_PULLS
 

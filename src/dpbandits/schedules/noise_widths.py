@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
-from dpbandits._kernels import interpreted, kernel
+from dpbandits._engine.kernels import interpreted, kernel
 from dpbandits._validation import SMALLEST, check_range, check_values
 from dpbandits.configuration import Flag, NonNegative, between, checked_arguments, whole
 from dpbandits.schedules.batches import MOST_PULLS

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits._arrays import Rng
+from dpbandits._engine.acceleration import accelerator_for
 from dpbandits._validation import (
     check_generator,
     check_integer,
@@ -16,7 +17,6 @@ from dpbandits._validation import (
     check_number,
     reward_of,
 )
-from dpbandits.acceleration import accelerator_for
 from dpbandits.configuration import Configuration
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
 from dpbandits.rewards.laws import Law

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import SMALLEST, check_range
 from dpbandits.configuration import Budget, Flag, Fraction, Number, Positive, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee

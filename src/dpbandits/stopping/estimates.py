@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints
+from dpbandits._engine.acceleration import REFERENCE, what_plays
+from dpbandits._engine.running import Replicated, describe, run_cases
 from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_kind
-from dpbandits.acceleration import REFERENCE, what_plays
 from dpbandits.results import Replicates
 from dpbandits.rewards.laws import Law
-from dpbandits.running import Replicated, describe, run_cases
 from dpbandits.stopping.base import Outcome, StoppingRule
 
 __all__ = ["Estimates", "estimate", "estimate_many"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_kind
 from dpbandits.configuration import Budget, Fraction, Positive, between, checked_arguments
 

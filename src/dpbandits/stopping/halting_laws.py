@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._kernels import copy_into, kernel
+from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
 from dpbandits.configuration import checked_arguments, whole
 from dpbandits.mechanisms import laplace_log_cdf

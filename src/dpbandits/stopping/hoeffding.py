@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import Budget, Count, Fraction, Number, Positive, checked_arguments
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits._streams import Streams, begin_stream
-from dpbandits.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.kernels import copy_into, kernel
+from dpbandits._engine.streams import Streams, begin_stream
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import Decision, TableDecisions
 from dpbandits.identification.thresholds import (

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits._streams import Streams, begin_order, begin_stream, regret_and_pulls
-from dpbandits.acceleration import TableRuns, accelerates, plays_many
-from dpbandits.fast.index_policies import index_leader, play_steps
-from dpbandits.fast.skipping import (
+from dpbandits._engine.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.accelerators.index_policies import index_leader, play_steps
+from dpbandits._engine.accelerators.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
     SKIP_ERROR,
@@ -29,6 +27,8 @@ from dpbandits.fast.skipping import (
     reward_band,
     rival_index,
 )
+from dpbandits._engine.kernels import kernel
+from dpbandits._engine.streams import Streams, begin_order, begin_stream, regret_and_pulls
 from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_ucb_int import DPUCBInt

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits.acceleration import TableRuns, accelerates
-from dpbandits.fast.index_policies import play_steps
+from dpbandits._engine.acceleration import TableRuns, accelerates
+from dpbandits._engine.accelerators.index_policies import play_steps
+from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.ldp_ucb import LDPUCB

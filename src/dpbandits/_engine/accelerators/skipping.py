@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, entered_for, kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.index_policies import (
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.index_policies import (
     BlockPolicy,
     IndexPolicy,
     State,
@@ -41,6 +40,7 @@ from dpbandits.fast.index_policies import (
     release,
     start,
 )
+from dpbandits._engine.kernels import by_type, entered_for, kernel
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,
     NodeScale,

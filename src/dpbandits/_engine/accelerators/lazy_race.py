@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
+from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.rewards.binomial import binomial
 
 __all__ = ["first_of", "first_to_finish", "largest_draw"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.fresh_epochs import draw_announced
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.fresh_epochs import draw_announced
 from dpbandits.rewards.laws import DiscreteLaw, Law, TwoPointLaw, discrete
 from dpbandits.rewards.run import Ended
 from dpbandits.stopping.base import Samples

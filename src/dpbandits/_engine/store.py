@@ -24,7 +24,7 @@ import joblib
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
-from dpbandits import _kernels
+from dpbandits._engine import kernels
 
 __all__ = ["keep_runs", "keys_of", "platform_name", "read", "write"]
 
@@ -95,12 +95,12 @@ def _code_digest() -> str | None:
 
     It is None if a file was edited since this process started: what runs is then another code.
     """
-    here = Path(_kernels.HERE)
+    here = Path(kernels.HERE)
     files = frozenset(str(path) for path in here.rglob("*.py"))
-    if _kernels._edited(files):
+    if kernels._edited(files):
         return None
     around = [platform_name(), os.environ.get("NUMBA_DISABLE_JIT", "")]
-    return " ".join([_kernels._stamp(files), *around])
+    return " ".join([kernels._stamp(files), *around])
 
 
 @cache

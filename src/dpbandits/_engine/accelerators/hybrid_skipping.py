@@ -12,9 +12,8 @@ import math
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.index_policies import (
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.index_policies import (
     AdvancingPolicy,
     State,
     advancing_policy,
@@ -23,7 +22,7 @@ from dpbandits.fast.index_policies import (
     play_pull_by_pull,
     start,
 )
-from dpbandits.fast.skipping import (
+from dpbandits._engine.accelerators.skipping import (
     LOG_ERROR,
     MAX_SKIPS,
     SKIP_ERROR,
@@ -34,6 +33,7 @@ from dpbandits.fast.skipping import (
     pass_checkpoints,
     reward_band,
 )
+from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.mechanisms.counters import next_hybrid_noise
 from dpbandits.mechanisms.first_passage import (
     FirstPassageTable,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.kernels import kernel
 from dpbandits.rewards.laws import TWO_POINT, Law, LawCode, draw
 from dpbandits.stopping.ebgstop import GROWTH, POWER, EBGStop
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from dpbandits._arrays import Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.laws import Law, LawCode, moments_of_draws, sum_of_draws
 from dpbandits.stopping.bernstein import (

@@ -1,6 +1,6 @@
 """Elimination by two p-values, epoch by epoch: the numbers of the plain program, tests by a table.
 
-The sum of an epoch's rewards is drawn at once, as for `dpbandits.fast.elimination`. Whom a leader
+The sum of an epoch's rewards is drawn at once, as in the module `elimination`. Whom a leader
 rules out is a matter of one threshold, which rises with the leader's count
 (:prf:ref:`prop-two-threshold`). A table has, for leaders on a grid, a count that is ruled out and
 one that is not; between two of its leaders these bracket the threshold, and whatever count falls
@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import entered_for, kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.elimination import eliminate, play_elimination, rule_of
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.elimination import eliminate, play_elimination, rule_of
+from dpbandits._engine.kernels import entered_for, kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
 from dpbandits.regret.binomial_elimination import BinomialDPSE

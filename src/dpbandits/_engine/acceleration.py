@@ -35,7 +35,7 @@ REFERENCE = "reference"
 """Name of an algorithm's plain program, where a name of what plays is asked for."""
 PROGRAMS = ("play", "decide", "stop", "counter")
 """Names of the methods that are plain programs, in the order in which they are looked for."""
-_FOLDERS = ("dpbandits.fast.", "dpbandits.auditing.")
+_FOLDERS = ("dpbandits._engine.accelerators.", "dpbandits.auditing.")
 _WITHIN = " within each part"
 _ONE_DIGIT_UP = Context(prec=1, rounding=ROUND_CEILING)
 
@@ -167,8 +167,8 @@ def accelerates(
     ------
     ValueError
         If a class has no plain program or has an accelerator of that name already, or if the
-        function stands elsewhere than in `dpbandits.fast`, in `dpbandits.auditing` or in the module
-        of the class, where worker processes would not find it.
+        function is elsewhere than in `dpbandits._engine.accelerators`, in `dpbandits.auditing` or
+        in the module of the class: worker processes would not find it.
     """
     error = check_range("error", error, 0.0, 1.0)
     error_a_pull = check_range("error_a_pull", error_a_pull, 0.0, 1.0)

@@ -1,6 +1,6 @@
 """DPRUCB, and robust UCB with a fixed δ, by walks: many pulls of a leader at once.
 
-The index is that of `dpbandits.fast.heavy_steps`, and skipping that of `dpbandits.fast.skipping`
+The index is that of the module `heavy_steps`, and skipping that of the module `skipping`
 with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r), over a line a·r − c below which the sum of the
 leader's next r rewards does not fall (`lower_lines`; a = c = 0 always is one), and with
 `growing_sum` for the rewards. Each walk of a run adds at most 10^−16 for the line and 10^−13 for
@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.heavy_steps import (
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.heavy_steps import (
     TreeIndex,
     bonus_at,
     grown_by,
@@ -25,8 +24,9 @@ from dpbandits.fast.heavy_steps import (
     play_pull_by_pull,
     tree_index_of,
 )
-from dpbandits.fast.index_policies import index_leader
-from dpbandits.fast.skipping import aligned, pass_checkpoints, rival_index
+from dpbandits._engine.accelerators.index_policies import index_leader
+from dpbandits._engine.accelerators.skipping import aligned, pass_checkpoints, rival_index
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms.first_passage import (
     TREE_LEVELS,
     FirstPassageTable,

@@ -1,8 +1,8 @@
 """DP-TT, AdaP-TT and AdaP-TT*, batch by batch: the same runs as pull by pull.
 
-Between two releases nothing random happens, and `dpbandits.fast.rounds` advances the counts, many
-rounds at once where that is certified; only then is the sum of the batch drawn. The loop is told of
-an algorithm by one named tuple for all three.
+Between two releases nothing random happens, and `top_two_rounds` beside this advances the counts,
+many rounds at once where that is certified; only then is the sum of the batch drawn. The loop is
+told of an algorithm by one named tuple for all three.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits._streams import Streams, begin_stream
-from dpbandits.acceleration import TableRuns, accelerates, plays_many
-from dpbandits.fast.rounds import BatchState, Costs, advance, closed_costs, transport_costs
-from dpbandits.fast.top_two import NO_LOG, next_total
+from dpbandits._engine.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.accelerators.top_two import NO_LOG, next_total
+from dpbandits._engine.accelerators.top_two_rounds import (
+    BatchState,
+    Costs,
+    advance,
+    closed_costs,
+    transport_costs,
+)
+from dpbandits._engine.kernels import copy_into, kernel
+from dpbandits._engine.streams import Streams, begin_stream
 from dpbandits.identification.adap_tt import AdaPTT, AdaPTTStar
 from dpbandits.identification.base import Decision, TableDecisions
 from dpbandits.identification.characteristic import adapted_share_kernel

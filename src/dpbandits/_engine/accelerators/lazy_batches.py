@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits._streams import Streams, begin_order, begin_stream, regret_and_pulls
-from dpbandits.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.acceleration import TableRuns, accelerates, plays_many
+from dpbandits._engine.accelerators.lazy_race import first_of, first_to_finish, largest_draw
+from dpbandits._engine.kernels import copy_into, kernel
+from dpbandits._engine.streams import Streams, begin_order, begin_stream, regret_and_pulls
 from dpbandits.divergences import (
     calibrated_plus_kernel,
     calibrated_plus_tangent,
     calibrated_upper_kernel,
 )
-from dpbandits.fast.lazy_race import first_of, first_to_finish, largest_draw
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.adap_klucb import AdaPKLUCB
 from dpbandits.regret.base import Play, Times, write_arms

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.index_policies import play_steps
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.index_policies import play_steps
+from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dprucb import DPRUCB

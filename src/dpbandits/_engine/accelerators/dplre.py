@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, kernel
-from dpbandits._streams import Streams, begin_stream
-from dpbandits.acceleration import accelerates, plays_many
+from dpbandits._engine.acceleration import accelerates, plays_many
+from dpbandits._engine.kernels import copy_into, kernel
+from dpbandits._engine.streams import Streams, begin_stream
 from dpbandits.identification.base import Decision
 from dpbandits.identification.dplre import DPLRE
 from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in

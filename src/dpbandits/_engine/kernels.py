@@ -32,7 +32,7 @@ from numba.core.ccallback import CFunc
 from numba.cpython.unsafe.numbers import trailing_zeros as lowest_set_bit
 from numba.extending import overload as compiled_as
 
-from dpbandits._parts import CompilerOfParts, CompilerOfWholes, PartsOnDisk
+from dpbandits._engine.parts import CompilerOfParts, CompilerOfWholes, PartsOnDisk
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +44,8 @@ _IN_PARTS = numba.__version__.startswith("0.68.")  # others are compiled as Numb
 STARTED = time.time()
 """When this process read the package: what was edited later may not be what runs here."""
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""The folder of the package."""
 INSTALLED = {"site-packages", "dist-packages"}
 """Folders of which only the package in question is read, not all that lies beside it."""
 
@@ -279,7 +280,7 @@ def source_files(path: str) -> frozenset[str]:
     --------
     >>> from dpbandits.mechanisms import noise
     >>> files = {os.path.basename(path) for path in source_files(noise.__file__)}
-    >>> {"noise.py", "_kernels.py"} <= files, "simulation.py" in files
+    >>> {"noise.py", "kernels.py"} <= files, "simulation.py" in files
     (True, False)
     """
     found: set[str] = set()

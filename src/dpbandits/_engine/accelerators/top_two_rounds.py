@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._kernels import copy_into, kernel
+from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.identification.transport import SaddleStart, calibrated_cost_kernel
 
 _MARGIN = 1e-12

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, entered_for, kernel
-from dpbandits._streams import Streams, begin_order, begin_stream
-from dpbandits.acceleration import accelerates, plays_many
-from dpbandits.elimination_epochs import BennettPlan, bennett_kept_kernel
+from dpbandits._engine.acceleration import accelerates, plays_many
+from dpbandits._engine.elimination_epochs import BennettPlan, bennett_kept_kernel
+from dpbandits._engine.kernels import by_type, entered_for, kernel
+from dpbandits._engine.streams import Streams, begin_order, begin_stream
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.bennett_elimination import BennettDPSE

@@ -30,9 +30,9 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
-from dpbandits import _store
+from dpbandits._engine import store
+from dpbandits._engine.streams import Seeds, Streams, generators, streams_of
 from dpbandits._secure import secure_generator
-from dpbandits._streams import Seeds, Streams, generators, streams_of
 from dpbandits._validation import check_integer, check_jobs, check_seed, shown
 
 __all__ = [
@@ -298,17 +298,17 @@ def run_cases(
     needed = sum(case.n_runs * (2 * case.kept + _SEED_BYTES) for case in described.values())
     check_memory(sum(case.n_runs for case in described.values()), needed)
     stored: dict[Key, str | None] = dict.fromkeys(described)
-    stored |= _store.keys_of(
+    stored |= store.keys_of(
         {
             key: (case.play, case.configuration, case.root(seed), case.n_runs, case.takes_seed)
             for key, case in described.items()
             if case.root(seed) is not None
         }
     )
-    found = {key: _store.read(name) for key, name in stored.items()}
+    found = {key: store.read(name) for key, name in stored.items()}
     missing = {key: case for key, case in described.items() if found[key] is None}
     for key, outcomes in _played(missing, seed, n_jobs).items():
-        _store.write(stored[key], outcomes)
+        store.write(stored[key], outcomes)
         found[key] = outcomes
     return {key: described[key].gather(found.pop(key)) for key in cases}
 

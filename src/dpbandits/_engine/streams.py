@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import copy_into, interpreted, kernel
+from dpbandits._engine.kernels import copy_into, interpreted, kernel
 
 __all__ = [
     "Seeds",

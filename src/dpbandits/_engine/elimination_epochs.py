@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints
-from dpbandits._kernels import kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import ArmCount, Budget, Count, Fraction, checked_arguments, whole
 from dpbandits.mechanisms import laplace_sum_quantile, laplace_sum_tail
 from dpbandits.schedules import MOST_PULLS, release_plan

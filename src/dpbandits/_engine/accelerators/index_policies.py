@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import by_type, entered_for, kernel
-from dpbandits.acceleration import TableRuns, accelerates
+from dpbandits._engine.acceleration import TableRuns, accelerates
+from dpbandits._engine.kernels import by_type, entered_for, kernel
 from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Play, Times, write_arms
@@ -546,7 +546,7 @@ def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPoli
 def play_pull_by_pull(
     algorithm: IndexAlgorithm, rewards: Rewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play on any source of rewards: `dpbandits.fast.skipping` enters it for Bernoulli arms.
+    """Play on any source of rewards: `skipping` enters it for Bernoulli arms.
 
     Parameters
     ----------

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._kernels import kernel
-from dpbandits.acceleration import accelerates
-from dpbandits.fast.heavy_skipping import MAX_WALKS, WALK_ERROR, tree_skip_and_tally
-from dpbandits.fast.heavy_steps import play_by_steps, tree_index_of
+from dpbandits._engine.acceleration import accelerates
+from dpbandits._engine.accelerators.heavy_skipping import MAX_WALKS, WALK_ERROR, tree_skip_and_tally
+from dpbandits._engine.accelerators.heavy_steps import play_by_steps, tree_index_of
+from dpbandits._engine.kernels import kernel
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
 from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
