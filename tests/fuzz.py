@@ -23,7 +23,8 @@ import numpy as np
 
 import dpbandits as dpb
 from dpbandits.heavy.estimates import TruncatedMean
-from dpbandits.identification import FinitePopulation, GroupSequential
+from dpbandits.identification import FinitePopulation
+from dpbandits.trials import GroupSequential
 
 MODULES = (
     "dpbandits",

@@ -8,13 +8,9 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits.configuration import Fraction, Number
-from dpbandits.identification import (
-    FinitePopulation,
-    GroupSequential,
-    PopulationRewards,
-    RunningTrial,
-)
+from dpbandits.identification import FinitePopulation, PopulationRewards
 from dpbandits.mechanisms import DiscreteLaplace
+from dpbandits.trials import GroupSequential, RunningTrial
 
 __all__ = [
     "KnownVariance",

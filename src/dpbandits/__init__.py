@@ -15,6 +15,7 @@ from dpbandits import (
     privacy,
     schedules,
     stopping,
+    trials,
 )
 from dpbandits._engine import accelerators as _accelerators  # noqa: F401 (enters them)
 from dpbandits.algorithms import *  # noqa: F403 (each algorithm, by its one line there)
@@ -29,22 +30,28 @@ from dpbandits.algorithms import (
 from dpbandits.auditing import Audit, TablePair, audit
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification import (
-    GroupSequential,
-    GroupSequentialPlan,
     Identifications,
-    RunningTrial,
     characteristic_time,
     d_eps,
     identify,
     identify_many,
-    plan_group_sequential,
     transportation_cost,
 )
-from dpbandits.identification.planning import Plan, TrialPlan, plan, plan_trial
-from dpbandits.regret.planning import RegretPlan, plan_regret
 from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.stopping import Estimates, estimate, estimate_many
+from dpbandits.trials import (
+    GroupSequential,
+    GroupSequentialPlan,
+    Plan,
+    RegretPlan,
+    RunningTrial,
+    TrialPlan,
+    plan,
+    plan_group_sequential,
+    plan_regret,
+    plan_trial,
+)
 
 __version__ = "0.1.0"
 
@@ -92,5 +99,6 @@ __all__ = [
     "stopping",
     "stopping_rules",
     "transportation_cost",
+    "trials",
 ]
 __all__ += [*registry, *stopping_rules, *identifiers]

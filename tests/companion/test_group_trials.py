@@ -6,8 +6,9 @@ from statistical import clopper_pearson
 
 import dpbandits as dpb
 from companion.group_trials import KnownVariance, Missed, NoiseIgnored, rates_on, replay, reported
-from dpbandits.identification import FinitePopulation, estimate_difference
-from dpbandits.identification.group_sequential import _TRIMMED
+from dpbandits.identification import FinitePopulation
+from dpbandits.trials import estimate_difference
+from dpbandits.trials.group_sequential import _TRIMMED
 
 TABLE = FinitePopulation((500, 900), (1000, 1000), "table")
 DESIGN = dpb.GroupSequential(30, 2.0, 1.0, looks=2)

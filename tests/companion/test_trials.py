@@ -23,14 +23,13 @@ from dpbandits.identification import (
     DrawnRewards,
     FinitePopulation,
     PopulationRewards,
-    fixed_design,
-    fixed_design_error,
     isis2,
     simulate_trials,
 )
 from dpbandits.identification import replicates as trial_module
 from dpbandits.plotting.style import filling
 from dpbandits.rewards.populations import OutOfPatientsError
+from dpbandits.trials import fixed_design, fixed_design_error
 
 SMALL = FinitePopulation((45, 20), (60, 60), "small")
 THREE = FinitePopulation((700, 500, 300), (1000, 900, 1000), "three")

@@ -12,7 +12,8 @@ from test_validation import refusal
 
 import dpbandits as dpb
 from dpbandits import bounds
-from dpbandits.identification.fixed_design import fixed_design_error, selection_probabilities
+from dpbandits.bounds.selection import selection_probabilities
+from dpbandits.trials.fixed_design import fixed_design_error
 
 CLINIC = dpb.instances.bernoulli([0.6, 0.75])
 THREE = dpb.instances.bernoulli([0.3, 0.8, 0.6])

@@ -32,7 +32,7 @@ from dpbandits.mechanisms import (
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
-    *("auditing", "cli", "configuration", "identification.planning", "plotting"),
+    *("auditing", "cli", "configuration", "trials.planning", "plotting"),
     *("identification.replicates", "identification.rounds", "identification.evidence"),
     *("regret.base", "regret.elimination", "regret.binomial_elimination"),
     *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
@@ -61,15 +61,15 @@ OTHERS = {
     ),
     **dict.fromkeys(
         (
-            *("identification.group_sequential", "identification.group_plan"),
-            *("identification.group_estimates", "identification.running_trial"),
+            *("trials.group_sequential", "trials.group_plan"),
+            *("trials.group_estimates", "trials.running_trial"),
         ),
         "counts, looks and survivals of a trial, which test_group_sequential tries",
     ),
     **dict.fromkeys(
         (
-            *("regret.explore_then_commit.ExploreThenCommit", "regret.planning.plan_regret"),
-            "identification.fixed_design.selection_probabilities",
+            *("regret.explore_then_commit.ExploreThenCommit", "trials.regret_planning.plan_regret"),
+            "bounds.selection.selection_probabilities",
         ),
         "test_explore_then_commit and test_regret_planning try them",
     ),
@@ -275,8 +275,8 @@ EXAMPLES = {
     },
     "identification.dplre.DPLRE.threshold": {"n_arms": 5},
     "identification.dplre.DPLRE.first_batch": {"n_arms": 5},
-    "identification.fixed_design.fixed_design_error": {"source": ARMS, "per_arm": 20, **PRIVATE},
-    "identification.fixed_design.fixed_design": {"source": ARMS, "delta": 0.25, **PRIVATE},
+    "trials.fixed_design.fixed_design_error": {"source": ARMS, "per_arm": 20, **PRIVATE},
+    "trials.fixed_design.fixed_design": {"source": ARMS, "delta": 0.25, **PRIVATE},
     "identification.thresholds.gamma_tail_point": {"log_inverse": 5.0},
     "identification.thresholds.pair_constant": {"rule": "chernoff", **BAI, "exponent": 1.25},
     "identification.thresholds.chernoff_threshold": {
@@ -460,7 +460,7 @@ MOST = {
     ),
     **dict.fromkeys(
         (
-            "identification.fixed_design.fixed_design_error.per_arm",
+            "trials.fixed_design.fixed_design_error.per_arm",
             "stopping.halting_laws.looks_at",
         ),
         30_000,

@@ -12,9 +12,9 @@ import dpbandits as dpb
 from dpbandits import _files
 from dpbandits.cli import _trials
 from dpbandits.cli.commands import main
-from dpbandits.identification import GroupSequential
 from dpbandits.plotting import group_plan_figure, running_trial_figure
 from dpbandits.plotting.group_pictures import stopping_limits
+from dpbandits.trials import GroupSequential
 
 PLAN = "plan --design group-sequential --means 0.9,0.7 --looks 2"
 DESIGN = GroupSequential(per_look=20, critical=2.1, epsilon=1.0, looks=3)

@@ -11,10 +11,11 @@ from statistical import FALSE_ALARM, clopper_pearson
 from test_validation import refusal
 
 import dpbandits as dpb
-from dpbandits.identification import estimate_difference, isis2, normal_critical
-from dpbandits.identification.group_estimates import _where, upper_tail
-from dpbandits.identification.group_plan import _least, usual_shares
-from dpbandits.identification.group_sequential import GroupSequential
+from dpbandits.identification import isis2
+from dpbandits.trials import estimate_difference, normal_critical
+from dpbandits.trials.group_estimates import _where, upper_tail
+from dpbandits.trials.group_plan import _least, usual_shares
+from dpbandits.trials.group_sequential import GroupSequential
 
 CONTROL, TREATMENT = isis2().shares[[0, 3]].tolist()
 SHARES = (0.75, 0.8, CONTROL, 0.92, 0.95, 0.98)

@@ -12,7 +12,7 @@ from test_validation import NOT_A_NUMBER, NOT_FRACTIONS, NOT_POSITIVE, NOT_WHOLE
 import dpbandits as dpb
 from dpbandits import plotting
 from dpbandits.identification import characteristic_time, privacy_switches, sample_lower_bound
-from dpbandits.identification.planning import _pulls
+from dpbandits.trials.planning import _pulls
 
 MEANS = (0.8, 0.5, 0.2)
 INSTANCE = dpb.instances.bernoulli(MEANS)
@@ -125,3 +125,10 @@ def test_the_picture_shows_every_algorithm_those_without_a_look_of_their_own_inc
     assert shown >= {"lower bound", "DP-LRE", "DP-TT", "DP-SE", "Top Two, no privacy", "AdaP-TT*"}
     for runs in small.runs:
         assert low < runs.mean_time()[0] <= runs.time_quantiles(0.9) < high
+
+
+def test_names_that_moved_to_trials_are_still_found_and_say_so():
+    with pytest.warns(DeprecationWarning, match=r"is now dpbandits\.trials\.fixed_design_error"):
+        assert dpb.identification.fixed_design_error is dpb.trials.fixed_design_error
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = dpb.identification.nothing

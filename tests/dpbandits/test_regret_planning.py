@@ -14,7 +14,7 @@ import dpbandits as dpb
 from dpbandits import plotting
 from dpbandits._intervals import quantile_interval
 from dpbandits.cli.commands import main
-from dpbandits.regret import planning
+from dpbandits.trials import regret_planning as planning
 
 MEANS = (0.6, 0.9)
 ARMS = dpb.instances.bernoulli(MEANS)
@@ -39,7 +39,7 @@ def test_a_plan_is_what_the_package_says(plan):
         assert option.worst == worst and option.low95 <= option.mean <= option.high95
         assert option.proved == option.algorithm.regret_bound(ARMS, 400)
         assert (option.mean == again.mean()) == (option is not plan.look)
-    wrong = dpb.identification.fixed_design_error(ARMS, look.per_arm, 0.5)
+    wrong = dpb.trials.fixed_design_error(ARMS, look.per_arm, 0.5)
     assert plan.look.mean == plan.look.proved and plan.look.wrong == pytest.approx(wrong)
     for (means, lost), gap in zip(plan.robust, (0.15, 0.6), strict=True):
         other = dpb.instances.bernoulli(means)

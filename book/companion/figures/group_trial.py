@@ -12,9 +12,9 @@ from companion.figures.redraw import redrawable
 from companion.group_trials import Replay
 from companion.publishing import grouped
 from companion.tables import tabulate
-from dpbandits.identification import Operating
 from dpbandits.plotting.group_pictures import draw_looks, stopping_limits
 from dpbandits.plotting.style import COLOURS, DASHED, GREY, INK, LONG, filled_width
+from dpbandits.trials import Operating
 
 __all__ = [
     "committee_figure",

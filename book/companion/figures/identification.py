@@ -23,7 +23,6 @@ from companion.rounding import rounded
 from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.characteristic import privacy_switches, sample_lower_bound
-from dpbandits.identification.planning import Plan
 from dpbandits.identification.replicates import Identifications
 from dpbandits.plotting.pictures import draw_plan, plan_rows
 from dpbandits.plotting.style import (
@@ -36,6 +35,7 @@ from dpbandits.plotting.style import (
     PanelRange,
     look_of,
 )
+from dpbandits.trials.planning import Plan
 
 Runs = Mapping[Any, Identifications]
 """(Panel, algorithm, variant, place on the axis) → results, as `dpbandits.identify_many` has them.

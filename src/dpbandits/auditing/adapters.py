@@ -15,12 +15,12 @@ from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits._validation import check_integer
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.group_sequential import ENDS, GroupSequential
-from dpbandits.identification.running_trial import RunningTrial
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.streams import FixedRewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import StoppingRule
+from dpbandits.trials.group_sequential import ENDS, GroupSequential
+from dpbandits.trials.running_trial import RunningTrial
 
 __all__ = [
     "Auditable",

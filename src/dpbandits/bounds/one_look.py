@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats
 from dpbandits.bounds.regret import check_arms, check_times
+from dpbandits.bounds.selection import selection_probabilities
 from dpbandits.configuration import Budget, Positive, checked_arguments, whole
-from dpbandits.identification.fixed_design import selection_probabilities
 from dpbandits.rewards.instances import bernoulli
 
 __all__ = ["best_look", "explore_then_commit_regret"]

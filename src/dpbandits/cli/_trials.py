@@ -14,7 +14,7 @@ import dpbandits as dpb
 from dpbandits import _files
 from dpbandits._files import write_atomically
 from dpbandits._validation import check_integer, shown
-from dpbandits.identification import GroupEstimate, RunningTrial, TrialLook
+from dpbandits.trials import GroupEstimate, RunningTrial, TrialLook
 
 ENDED = {
     "continue": "go on",

@@ -1,5 +1,9 @@
 """Best-arm identification: find the arm with the largest mean, with as few pulls as possible."""
 
+import importlib
+import warnings
+from typing import Any
+
 from dpbandits.divergences import (
     calibrated_minus,
     calibrated_plus,
@@ -20,14 +24,6 @@ from dpbandits.identification.characteristic import (
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.fixed_design import fixed_design, fixed_design_error
-from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
-from dpbandits.identification.group_plan import GroupSequentialPlan, plan_group_sequential
-from dpbandits.identification.group_sequential import (
-    GroupSequential,
-    Operating,
-    normal_critical,
-)
 from dpbandits.identification.replicates import (
     Identifications,
     Trials,
@@ -36,7 +32,6 @@ from dpbandits.identification.replicates import (
     simulate_trials,
     simulate_trials_many,
 )
-from dpbandits.identification.running_trial import RunningTrial, TrialLook
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
@@ -51,16 +46,10 @@ __all__ = [
     "Decision",
     "DrawnRewards",
     "FinitePopulation",
-    "GroupEstimate",
-    "GroupSequential",
-    "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
-    "TrialLook",
-    "Operating",
     "PopulationRewards",
     "Rewards",
-    "RunningTrial",
     "TableRewards",
     "TopTwo",
     "Trials",
@@ -74,17 +63,36 @@ __all__ = [
     "d_eps",
     "d_minus",
     "d_plus",
-    "estimate_difference",
-    "fixed_design",
-    "fixed_design_error",
     "identify",
     "identify_many",
     "isis2",
     "kl",
-    "normal_critical",
-    "plan_group_sequential",
     "simulate_trials",
     "simulate_trials_many",
     "total_variation",
     "transportation_cost",
 ]
+
+_MOVED = frozenset(
+    {
+        "GroupEstimate",
+        "GroupSequential",
+        "GroupSequentialPlan",
+        "Operating",
+        "RunningTrial",
+        "TrialLook",
+        "estimate_difference",
+        "fixed_design",
+        "fixed_design_error",
+        "normal_critical",
+        "plan_group_sequential",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = "dpbandits.trials"
+    warnings.warn(f"{__name__}.{name} is now {new}.{name}", DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module(new), name)

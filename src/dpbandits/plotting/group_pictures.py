@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from dpbandits.identification.group_plan import GroupSequentialPlan
-from dpbandits.identification.group_sequential import GroupSequential
-from dpbandits.identification.running_trial import RunningTrial
 from dpbandits.plotting import style
+from dpbandits.trials.group_plan import GroupSequentialPlan
+from dpbandits.trials.group_sequential import GroupSequential
+from dpbandits.trials.running_trial import RunningTrial
 
 __all__ = ["draw_looks", "group_plan_figure", "running_trial_figure", "stopping_limits"]
 

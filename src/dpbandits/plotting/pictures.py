@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from dpbandits import bounds
 from dpbandits._validation import SMALLEST
 from dpbandits.identification import sample_lower_bound
-from dpbandits.identification.planning import Plan
 from dpbandits.plotting import style
-from dpbandits.regret.planning import RegretPlan
 from dpbandits.regret.simulation import Runs
 from dpbandits.rewards.instances import BernoulliInstance
+from dpbandits.trials.planning import Plan
+from dpbandits.trials.regret_planning import RegretPlan
 
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 _CHOICES = {"DP-IMED": "blue", "DP-KLUCB": "green", "DP-SE": "purple", "one look": "orange"}

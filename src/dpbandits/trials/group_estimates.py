@@ -10,7 +10,7 @@ import numpy as np
 
 from dpbandits._validation import check_integer, check_kind
 from dpbandits.configuration import Fraction, checked_arguments
-from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
+from dpbandits.trials.group_sequential import MOST_RELEASED, GroupSequential
 
 __all__ = ["GroupEstimate", "estimate_difference", "upper_tail"]
 

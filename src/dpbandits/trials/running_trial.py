@@ -22,9 +22,9 @@ from dpbandits._validation import (
     shown,
 )
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
-from dpbandits.identification.group_estimates import GroupEstimate, estimate_difference
-from dpbandits.identification.group_sequential import MOST_RELEASED, GroupSequential
 from dpbandits.mechanisms import DiscreteLaplace
+from dpbandits.trials.group_estimates import GroupEstimate, estimate_difference
+from dpbandits.trials.group_sequential import MOST_RELEASED, GroupSequential
 
 __all__ = ["TrialLook", "RunningTrial"]
 

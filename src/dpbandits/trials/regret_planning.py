@@ -12,9 +12,9 @@ import numpy as np
 from dpbandits._arrays import Floats
 from dpbandits._intervals import mean_interval, quantile_interval
 from dpbandits._validation import check_integer, check_positive
+from dpbandits.bounds.selection import selection_probabilities
 from dpbandits.identification import d_eps
 from dpbandits.identification.base import check_unique_best_arm
-from dpbandits.identification.fixed_design import selection_probabilities
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.dp_imed import DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB

@@ -20,7 +20,7 @@ from dpbandits.configuration import (
     checked_arguments,
     whole,
 )
-from dpbandits.identification.group_sequential import (
+from dpbandits.trials.group_sequential import (
     _MOST_LOOKS,
     Boundary,
     GroupSequential,

@@ -11,8 +11,8 @@ from dpbandits import identification
 from dpbandits._validation import check_fraction, check_integer, check_kind, check_positive
 from dpbandits.identification import DPLRE, DPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.identification.base import check_unique_best_arm
-from dpbandits.identification.fixed_design import FixedDesign
 from dpbandits.rewards.instances import bernoulli
+from dpbandits.trials.fixed_design import FixedDesign
 
 _ROW = "{:12} {:8} {:>12} {:>25} {:>12} {:>12}".format
 _TRIALS_ROW = "{:10} {:9} {:>17} {:>17} {:>7} {:>24} {:>9} {:>8}".format
