@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from dpbandits._validation import check_choice, check_kind, check_range
 from dpbandits.configuration import Budget, Configuration, Count, checked_arguments
@@ -126,3 +126,46 @@ class Guaranteed:
             If an argument is out of range.
         """
         return self.guarantee
+
+
+class Labelled(Guaranteed):
+    """Base of the three kinds of algorithms: each concrete class has a label and a source.
+
+    A class is concrete if it defines all abstract methods, unless it is made with the keyword
+    ``abstract=True``, as a base that only other classes complete.
+
+    Raises
+    ------
+    ValueError
+        When a concrete class is defined whose `label` or `source` is missing or empty.
+
+    Examples
+    --------
+    >>> class Base(Labelled, abstract=True):
+    ...     source = "an example"
+    >>> class Nameless(Base):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    ValueError: class Nameless has no label; allowed: label = "...", or abstract=True for a base \
+of other classes
+    """
+
+    label: ClassVar[str]
+    """Name in tables and figures."""
+    source: ClassVar[str]
+    """Paper and number."""
+
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        """Check the label and the source of a concrete class."""
+        super().__init_subclass__(**options)
+        # the set of abstract methods is not there yet
+        methods = (getattr(cls, name, None) for name in dir(cls))
+        if abstract or any(getattr(each, "__isabstractmethod__", False) for each in methods):
+            return
+        for name in ("label", "source"):
+            if not getattr(cls, name, ""):
+                raise ValueError(
+                    f'class {cls.__name__} has no {name}; allowed: {name} = "...", or '
+                    "abstract=True for a base of other classes"
+                )

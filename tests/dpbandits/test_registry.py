@@ -174,6 +174,31 @@ def test_labels_are_distinct():
         assert len({type(ALL[name][0]).label for name in names}) == len(names)
 
 
+@pytest.mark.parametrize("missing", ["label", "source"])
+@every_kind
+def test_a_class_without_label_or_source_fails_when_it_is_defined(table, registry, base, missing):
+    """A base is not asked: one that lacks its program, or is made with ``abstract=True``."""
+    program = dict.fromkeys(base.__abstractmethods__, lambda *arguments: None)
+    named = {"label": "newcomer", "source": "tests"}
+    for values in ({}, {missing: ""}, {missing: None}):
+        given = {name: text for name, text in named.items() if name != missing} | values
+        with pytest.raises(ValueError, match=f"^class Newcomer has no {missing}; allowed: "):
+            type("Newcomer", (base,), program | given)
+        unfinished = type("Unfinished", (base,), given)
+        whole = type("Whole", (base,), program | given, abstract=True)
+        for each in (unfinished, whole):
+            with pytest.raises(ValueError, match=f"^class Newcomer has no {missing}; allowed: "):
+                type("Newcomer", (each,), program)
+            assert type("Newcomer", (each,), program | named).label == "newcomer", "control"
+
+
+def test_a_subclass_has_label_and_source_of_its_base():
+    class Own(dpb.DPSE):
+        pass
+
+    assert (Own.label, Own.source) == (dpb.DPSE.label, dpb.DPSE.source)
+
+
 @every_configuration
 def test_a_configuration_is_a_value(algorithm):
     twin = copy.deepcopy(algorithm)

@@ -12,7 +12,7 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits._validation import check_integer, check_noise
 from dpbandits.configuration import Configuration, Fraction
-from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Labelled, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation, PatientRun, PopulationRewards
 from dpbandits.rewards.run import Ended, ProtocolError, Run
@@ -133,7 +133,7 @@ def _source(given: Any, rng: Rng) -> Rewards:
     return source
 
 
-class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
+class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
     An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
@@ -160,10 +160,6 @@ class IdentificationAlgorithm(Guaranteed, Configuration, abc.ABC):
     1
     """
 
-    label: ClassVar[str]
-    """What tables and figures call the algorithm."""
-    source: ClassVar[str]
-    """Paper and number."""
     most_pulls: ClassVar[int] = MOST_PULLS
     """Pulls after which a run ends whatever is asked for."""
     delta: Fraction  # a field of the subclasses

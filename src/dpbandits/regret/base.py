@@ -18,7 +18,7 @@ from dpbandits._engine.acceleration import REFERENCE, TableRuns, accelerator_for
 from dpbandits._engine.kernels import kernel
 from dpbandits._validation import check_integer, check_values
 from dpbandits.configuration import Configuration, Count, checked_arguments
-from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Labelled, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
 from dpbandits.rewards.run import Ended, ProtocolError, Run
 from dpbandits.rewards.streams import Bandit, FixedRewards, Source
@@ -106,7 +106,7 @@ class Play:
         return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
 
 
-class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
+class RegretAlgorithm(Labelled, Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
@@ -122,10 +122,6 @@ class RegretAlgorithm(Guaranteed, Configuration, abc.ABC):
     ('DP-SE', 'ε = 0.5, central, event level')
     """
 
-    label: ClassVar[str]
-    """What tables and figures call the algorithm."""
-    source: ClassVar[str]
-    """Paper and number."""
     releases: ClassVar[bool] = False
     """Whether `Play.epoch_ends` has the times at which a run's requests for rewards were met: the
     ends of its epochs or batches."""

@@ -90,7 +90,7 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
 
 
 @dataclass(frozen=True)
-class HeavyElimination(HeavyTailAlgorithm):
+class HeavyElimination(HeavyTailAlgorithm, abstract=True):
     """Base class of DPRSE and LDPRSE: elimination by the epochs of `heavy_epoch`.
 
     Parameters

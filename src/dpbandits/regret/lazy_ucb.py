@@ -23,7 +23,7 @@ from dpbandits.schedules import next_release
 __all__ = ["AdaPUCB", "AnytimeLazyUCB", "LazyUCB"]
 
 
-class LazyUCB(LazyBatches):
+class LazyUCB(LazyBatches, abstract=True):
     """Base of Anytime-Lazy-UCB and AdaP-UCB: the index x + √(cα·log t/n) + α·log t/(εn).
 
     Here x is the released mean of an arm's last batch, n its size, t the number of the next pull,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from dpbandits._arrays import Rng
 from dpbandits._engine.acceleration import accelerator_for
@@ -18,7 +18,7 @@ from dpbandits._validation import (
     reward_of,
 )
 from dpbandits.configuration import Configuration
-from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee
+from dpbandits.guarantees import NO_PRIVACY, Labelled, PrivacyGuarantee
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.run import Ended
 from dpbandits.rewards.tables import Tables
@@ -169,7 +169,7 @@ def _samples_of(law: Law, rng: Rng) -> Iterator[float]:
         yield float(law.sample(rng, 1)[0])
 
 
-class StoppingRule(Guaranteed, Configuration, abc.ABC):
+class StoppingRule(Labelled, Configuration, abc.ABC):
     """Base class of the (α, β)-stopping rules for streams in [−R, R].
 
     A rule halts at a time of its own choice and releases an estimate of the stream's mean μ ≠ 0
@@ -184,11 +184,6 @@ class StoppingRule(Guaranteed, Configuration, abc.ABC):
     >>> outcome.halted, bool(abs(outcome.estimate - 0.5) <= 0.25)
     (True, True)
     """
-
-    label: ClassVar[str]
-    """What tables and figures call the rule."""
-    source: ClassVar[str]
-    """Paper and number."""
 
     alpha: float
     beta: float
