@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import types
 import typing
@@ -32,6 +33,7 @@ from dpbandits._validation import (
 __all__ = [
     "LONGEST",
     "MOST_COUNTED",
+    "REFUSED",
     "ArmCount",
     "Budget",
     "Configuration",
@@ -45,6 +47,7 @@ __all__ = [
     "between",
     "checked_arguments",
     "whole",
+    "with_raises",
 ]
 
 Check = Callable[[str, Any], Any]
@@ -180,11 +183,56 @@ def _argument_checks(function: Any) -> tuple[tuple[int, str, Check], ...]:
     )
 
 
+REFUSED = "If an argument is of another type or out of range."
+"""When every checked function, and every configuration, raises a ValueError."""
+_AFTER_RETURNS = re.compile(
+    r"^( *)(Raises|Warns|Warnings|See Also|Notes|References|Examples)\n\1-+\n", re.MULTILINE
+)
+
+
+def with_raises(docstring: str | None) -> str | None:
+    r"""Write the ValueError of the checks into a docstring, before what else it says in Raises.
+
+    Parameters
+    ----------
+    docstring : str or None
+        Docstring. None, as with ``python -OO``, a single line, and one with `REFUSED` stay as they
+        are.
+
+    Returns
+    -------
+    str or None
+        The docstring with that entry in its section Raises.
+
+    Examples
+    --------
+    >>> with_raises("Return n.")
+    'Return n.'
+    >>> with_raises("Return n.\n\nMore.").splitlines()[-3:]
+    ['------', 'ValueError', '    If an argument is of another type or out of range.']
+    """
+    if docstring is None or "\n" not in docstring or REFUSED in docstring:
+        return docstring
+    found = _AFTER_RETURNS.search(docstring)
+    if found is None:
+        margin = re.search(r"\n( *)\S", docstring)
+        indent, start = margin[1] if margin else "", len(docstring.rstrip())
+        before, after = "\n\n", f"\n{indent}"
+    else:
+        indent, start = found[1], found.end() if found[2] == "Raises" else found.start()
+        before, after = "", "\n" if found[2] == "Raises" else "\n\n"
+    entry = f"{indent}ValueError\n{indent}    {REFUSED}"
+    if found is None or found[2] != "Raises":
+        entry = f"{indent}Raises\n{indent}------\n{entry}"
+    return docstring[:start] + before + entry + after + docstring[start:].lstrip("\n")
+
+
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a function as its annotations say, and hand on the checked values.
 
     The body sees what the checks return, never what was given: the rule for every public function
-    that has numbers among its arguments. Loops call private functions, without checks.
+    that has numbers among its arguments. Loops call private functions, without checks. The
+    docstring gets the ValueError by itself (`with_raises`); it says only what else is raised.
 
     Parameters
     ----------
@@ -211,6 +259,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     ...
     ValueError: n=0 is out of range; allowed: a whole number of at least 1 and at most 2**62
     """
+    function.__doc__ = with_raises(function.__doc__)
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -251,6 +300,13 @@ class Configuration:
     ...
     ValueError: split='third' is unknown; allowed: 'half', 'full'
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write into the docstring what a refused field raises, if it describes fields."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("__doc__")
+        if own and ("Parameters\n" in own or "Attributes\n" in own):
+            cls.__doc__ = with_raises(own)
 
     def __post_init__(self) -> None:
         """Check every field, and keep what its check returns."""

@@ -35,11 +35,6 @@ class PrivacyGuarantee(Configuration):
     unit : {"event"}
         What is protected. "event": one reward, at one time step.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -119,11 +114,6 @@ class Guaranteed:
         -------
         PrivacyGuarantee
             The guarantee; here the one that holds for every length.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self.guarantee
 

@@ -139,11 +139,6 @@ def advanced_composition(
     float
         ε of all releases together.
 
-    Raises
-    ------
-    ValueError
-        If a loss or `delta` is out of range.
-
     Examples
     --------
     >>> basic_composition([0.1] * 100), round(advanced_composition([0.1] * 100, delta=1e-5), 3)
@@ -180,11 +175,6 @@ def delta_at(
     -------
     Bracket
         What δ is not below, and what it is not above.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -225,11 +215,6 @@ def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -
     -------
     Bracket
         What ε is not below, and what it is not above.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -283,11 +268,6 @@ def calibrate(epsilon: Positive, delta: _Delta, losses: ArrayLike) -> float:
     -------
     float
         The factor; ``inf`` without releases.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

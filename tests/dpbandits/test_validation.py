@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dpbandits as dpb
 from dpbandits import _validation as validation
-from dpbandits.configuration import LONGEST
+from dpbandits.configuration import LONGEST, REFUSED, with_raises
 from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.privacy import calibrate
 from dpbandits.regret.dp_ucb_int import input_of
@@ -210,3 +210,31 @@ def test_the_least_accepted_value_overflows_nowhere(name):
     tree = BinaryTree(configuration["epsilon"], 2**62)
     assert math.isfinite(tree.error_quantile(configuration["beta"]))
     assert math.isfinite(dpb.DPUCB(configuration["epsilon"]).gamma(20, 2**62))
+
+
+WRITTEN = "\n\n    Raises\n    ------\n    ValueError\n        " + REFUSED
+
+
+@pytest.mark.parametrize(
+    ("docstring", "written"),
+    [
+        ("Do.\n\n    More.\n    ", f"Do.\n\n    More.{WRITTEN}\n    "),
+        (
+            "Do.\n\n    Notes\n    -----\n    One.",
+            f"Do.{WRITTEN}\n\n    Notes\n    -----\n    One.",
+        ),
+        ("Do.\n\n    Raises\n    ------\n    OSError\n", f"Do.{WRITTEN}\n    OSError\n"),
+        ("Do.", "Do."),
+        (None, None),  # python -OO
+    ],
+)
+def test_the_error_of_the_checks_is_written_once(docstring, written):
+    assert with_raises(docstring) == written
+    assert with_raises(written) == written
+
+
+def test_functions_and_configurations_say_what_they_raise():
+    for checked in (dpb.bounds.dp_ucb_pulls, dpb.DPSE, dpb.DPLRE):
+        assert checked.__doc__.count(REFUSED) == 1
+    assert "If `most_growth` is below `least_growth`." in dpb.DPLRE.__doc__
+    assert REFUSED not in dpb.RegretAlgorithm.__doc__, "it has no fields"

@@ -170,11 +170,6 @@ def tuned_epochs(
         Pulls in the epochs, read-only. The last is T, more than two viable arms are ever left;
         what follows an epoch that cannot end either is left out.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> tuned_epochs(5, 50_000_000, 1 / 50_000_000, epsilon=1.0)[:3].tolist()
@@ -388,11 +383,6 @@ def bennett_plan(
     -------
     BennettPlan
         Pulls and tests; its arrays are shared and not to be written to.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
     """
     return _bennett_plan(n_arms, horizon, beta, epsilon, memory)
 

@@ -52,11 +52,6 @@ def bernstein_failure(beta: BelowHalf) -> float:
     float
         β·Σ 1/(1.2021·i³), some 4·10⁻⁵·β below β.
 
-    Raises
-    ------
-    ValueError
-        If `beta` is out of range.
-
     Examples
     --------
     >>> 0.0499 < bernstein_failure(0.05) < 0.05
@@ -86,11 +81,6 @@ def bernstein_scale(law: Law, alpha: Fraction, epsilon: Budget, *, variance: Fla
     -------
     float
         Number of samples, without the factor log(1/β).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
 
     Examples
     --------
@@ -138,11 +128,6 @@ def bernstein_test_samples(
     float
         Number of samples.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> wide, narrow = (bernstein_test_samples(w, 0.01, 1, 0.05, epsilon=1.0) for w in (0.1, 0.05))
@@ -186,11 +171,6 @@ def bernstein_samples(
     float
         Number of samples.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
-
     Examples
     --------
     >>> from dpbandits import DPBernsteinStop, estimate
@@ -230,7 +210,7 @@ def hoeffding_stopping_samples(rule: DPHoeffdingStop, mean: Number) -> int:
     Raises
     ------
     ValueError
-        If the rule is another one, or `mean` is out of range.
+        If the rule is another one.
 
     Examples
     --------

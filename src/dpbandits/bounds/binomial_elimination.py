@@ -76,11 +76,6 @@ def binomial_elimination_pulls(
     int
         The bound on the pulls.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> [binomial_elimination_pulls(0.25, best, 5, 10**7, 1.0) for best in (0.5, 0.999)]
@@ -134,11 +129,6 @@ def binomial_elimination_pulls_closed_form(
     float
         The bound on the pulls.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> round(binomial_elimination_pulls_closed_form(0.25, 0.999, 5, 10**7, 1.0))
@@ -184,11 +174,6 @@ def binomial_elimination_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -65,11 +65,6 @@ def tuned_elimination_pulls(
     int
         Number of pulls, at most T.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> tuned_elimination_pulls(0.5, n_arms=2, horizon=10**6, beta=0.1)
@@ -111,11 +106,6 @@ def tuned_elimination_regret(
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> from dpbandits.bounds import elimination_regret
@@ -152,11 +142,6 @@ def bennett_elimination_failure(n_arms: ArmCount, beta: Fraction) -> float:
     -------
     float
         The bound, less than 1.58·β.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -204,11 +189,6 @@ def bennett_elimination_pulls(
     -------
     int
         Number of pulls, at most T.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -264,11 +244,6 @@ def bennett_elimination_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

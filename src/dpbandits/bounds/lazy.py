@@ -347,11 +347,6 @@ def lazy_ucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
@@ -398,11 +393,6 @@ def adap_klucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     levels = alpha * frame.log_times
@@ -449,11 +439,6 @@ def dp_klucb_regret(
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> long = 1e300
@@ -494,11 +479,6 @@ def private_regret_rate(means: ArrayLike, epsilon: Budget) -> float:
     -------
     float
         The rate, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -606,11 +586,6 @@ def lazy_dp_ts_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
     when = frame.ends + frame.means.size
@@ -668,11 +643,6 @@ def dp_imed_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     frame = Frame(means, horizon, times, epsilon, eta, forgets=False)
     levels = np.maximum(frame.log_times - np.log(frame.rewards), 0.0)

@@ -54,11 +54,6 @@ def explore_then_commit_regret(
     float or numpy.ndarray of float
         The regret, in units of reward, of the shape of `times`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> round(float(explore_then_commit_regret([0.6, 0.75], 1000, epsilon=1.0, per_arm=50)), 2)
@@ -98,11 +93,6 @@ def best_look(means: ArrayLike, horizon: Positive, *, epsilon: Budget) -> int:
     -------
     int
         Pulls n of each arm before the look, at most 10^6.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

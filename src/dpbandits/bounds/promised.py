@@ -99,11 +99,6 @@ def promised_lower_bound(
     LeastSamples
         The bounds, which are positive for ε = ∞ as well.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> least = promised_lower_bound(0.1, 0.5, 0.05, epsilon=0.1, promise=0.03)
@@ -160,11 +155,6 @@ def promised_minimax_lower_bound(
     LeastSamples
         The bounds; 0 for ε = ∞.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> least = promised_minimax_lower_bound(0.01, 0.5, 0.05, epsilon=0.1)
@@ -200,7 +190,7 @@ def promised_samples(rule: DPPromisedStop, law: Law) -> float:
     Raises
     ------
     ValueError
-        If an argument is out of range or of another type, or the law breaks the promise.
+        If the law breaks the promise.
 
     Examples
     --------

@@ -128,11 +128,6 @@ def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None 
     float or numpy.ndarray of float
         The regret, of the shape of `times`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> worst_regret([0.0, 0.25, 0.5], 100)
@@ -154,11 +149,6 @@ def elimination_last_epoch(gap: GapSize) -> int:
     -------
     int
         Number of the epoch.
-
-    Raises
-    ------
-    ValueError
-        If `gap` is out of range.
 
     Examples
     --------
@@ -186,11 +176,6 @@ def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
     -------
     float
         The bound.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -225,11 +210,6 @@ def elimination_pulls(
     int
         Number of pulls.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> elimination_pulls(0.5, n_arms=2, beta=0.1)
@@ -263,11 +243,6 @@ def elimination_pulls_closed_form(
     -------
     float
         Number of pulls.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -304,11 +279,6 @@ def elimination_pulls_printed(
     -------
     float
         Number of pulls.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     log_term = math.log(n_arms * math.log(2 / gap) / beta)
     return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
@@ -402,11 +372,6 @@ def elimination_regret(
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> float(elimination_regret([0.0, 0.5], 10**6)) < float(worst_regret([0.0, 0.5], 10**6))
@@ -444,11 +409,6 @@ def elimination_minimax_regret(
     -------
     float
         The bound, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     rivals = n_arms - 1
     m = max(1, math.ceil(math.log2(math.sqrt(horizon / rivals))))
@@ -481,11 +441,6 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: NonNegative = 0.0) -> 
     -------
     numpy.ndarray of float
         Number of pulls, not rounded up.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -530,11 +485,6 @@ def dp_ucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -563,11 +513,6 @@ def ucb_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = 
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -631,11 +576,6 @@ def group_privacy_factor(distance: ArrayLike, epsilon: _FiniteBudget, n: ArrayLi
     numpy.ndarray of float
         The bound on the log ratio.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> round(float(group_privacy_factor(0.1, 1.0, n=100)), 3)
@@ -668,11 +608,6 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: Budget) -> float:
     float
         The rate, in units of reward.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> private_lower_bound_rate([0.9, 0.6, 0.6], 0.5)
@@ -700,11 +635,6 @@ def minimax_lower_bound(n_arms: ArmCount, horizon: Positive) -> float:
     -------
     float
         The bound on the regret, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -735,11 +665,6 @@ def private_minimax_lower_bound(n_arms: ArmCount, horizon: Positive, epsilon: Bu
     -------
     float
         The bound on the regret, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

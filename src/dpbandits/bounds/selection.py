@@ -47,11 +47,6 @@ def selection_probabilities(
     numpy.ndarray of float, shape (K,)
         The probabilities, each by quadrature to about 10 digits.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> from dpbandits.rewards.instances import bernoulli

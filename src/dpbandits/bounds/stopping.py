@@ -115,11 +115,6 @@ def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
     -------
     low, high : float
         U and 2U.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     if not (a > 1 and b < 1 / 16):
         raise ValueError(f"a={a!r}, b={b!r} is out of range; allowed: a > 1 and b < 1/16")
@@ -142,11 +137,6 @@ def loglog_crossing(a: Positive, b: Positive) -> float:
     -------
     float
         The root, between the ends of `loglog_bracket`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -207,11 +197,6 @@ def stopping_failure(beta: Fraction, *, private: Flag = True) -> float:
     float
         The bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> round(stopping_failure(0.1), 4), round(stopping_failure(0.1, private=False), 4)
@@ -244,7 +229,7 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
     Raises
     ------
     ValueError
-        If the rule is not of the NAS family, or `mean` is out of range.
+        If the rule is not of the NAS family.
 
     Examples
     --------
@@ -291,11 +276,6 @@ def stopping_times_printed(
     -------
     StoppingTimes
         The three terms, in samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(math.log(x) / beta)
@@ -328,11 +308,6 @@ def stopping_times_repaired(
     -------
     StoppingTimes
         The three terms, in samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     x, y = _units(mean, alpha, epsilon, half_range)
     log_term = math.log(4 / beta * (1 + math.log(max(x, y))))
@@ -368,11 +343,6 @@ def stopping_samples_printed(
     -------
     float
         Number of samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     return 2000 * stopping_times_printed(mean, alpha, beta, epsilon, half_range).total
 
@@ -404,11 +374,6 @@ def stopping_samples_closed_form(
     float
         Number of samples.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> from dpbandits import DPExponentialNAS
@@ -437,11 +402,6 @@ def stopping_constant(beta: Fraction) -> float:
     -------
     float
         The constant.
-
-    Raises
-    ------
-    ValueError
-        If `beta` is out of range.
 
     Examples
     --------
@@ -472,11 +432,6 @@ def stopping_constant_printed(
     -------
     float
         The constant.
-
-    Raises
-    ------
-    ValueError
-        If `beta` is out of range.
     """
     # log(1/β) vanishes at 1, and with it the terms
     base = math.log(1 / beta)
@@ -515,11 +470,6 @@ def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     -------
     float
         The rate, in samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
     """
     size = check_law(law)
     error = _check_alpha(alpha, size) * size  # in units of R, as the variance
@@ -549,11 +499,6 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     -------
     float
         Number of samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
 
     Examples
     --------
@@ -635,11 +580,6 @@ def private_stopping_lower_bound(
     float
         Number of samples.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> budgets = (0.1, 1.0, math.inf)
@@ -667,11 +607,6 @@ def mixture_rate(share: _Share, rest: _Share, epsilon: Budget) -> float:
     -------
     float
         The rate, ``inf`` for d = 1 and ε = ∞.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     kept = rest + share * math.exp(-epsilon)
     if kept > 0.5:
@@ -717,11 +652,6 @@ def stopping_complexity_lower_bound(
     -------
     float or numpy.ndarray of float
         Number of samples, of the shape of `epsilon`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
     """
     check_law(law)
     on_ends = isinstance(law, TwoPointLaw) and law.high == -law.low == law.half_range

@@ -200,11 +200,6 @@ def dp_ucb_bound_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
 
@@ -258,11 +253,6 @@ def dp_ucb_hybrid_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
     positive = all_gaps[all_gaps > 0]
@@ -342,11 +332,6 @@ def dp_ucb_int_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     all_gaps = check_arms("gaps", gaps)
 
@@ -415,11 +400,6 @@ def ldp_ucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def heavy_elimination_pulls(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the schedule has no bound or is not one of the model.
+        If the schedule has no bound or is not one of the model.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def heavy_elimination_regret(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the schedule has no bound or is not one of the model.
+        If the schedule has no bound or is not one of the model.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     confidence = 1 / horizon if beta is None else beta
@@ -209,11 +209,6 @@ def dprucb_pulls(
     -------
     float
         Number of pulls.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
     """
     width = tree_index(horizon, epsilon, moment, order, scaling).width
     log_pulls = (1 + order) / order * math.log(2 * width / gap)
@@ -257,11 +252,6 @@ def dprucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
     """
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
     plan = (horizon, epsilon, moment, order, scaling)
@@ -292,11 +282,6 @@ def reconstructed_width_constant(horizon: Annotated[int, whole(3, LONGEST)], ord
     -------
     float
         The constant.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -329,11 +314,6 @@ def robust_ucb_pulls(
     -------
     float or numpy.ndarray of float
         Number of pulls, not rounded up.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     gaps = check_values("gap", gap, math.ulp(0.0), _FAR)
     logs = check_values("log_term", log_term, 0.0, sys.float_info.max)
@@ -376,11 +356,6 @@ def robust_ucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
     """
     check_choice("confidence", confidence, ("anytime", "fixed"))
     all_gaps, at = check_arms("gaps", gaps, _FAR), check_times(horizon, times)
@@ -412,11 +387,6 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
     -------
     float
         The bound; ``inf`` where ε is above 300 and the laws differ.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -452,11 +422,6 @@ def heavy_divergence(
     -------
     float
         κ, a relative entropy of one pull.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Examples
     --------
@@ -527,7 +492,7 @@ def heavy_regret_lower_bound(
     Raises
     ------
     ValueError
-        If an argument is out of range or unknown, or κ is lost in rounding.
+        If κ is lost in rounding.
     """
     kappa = heavy_divergence(gap, epsilon, moment, order, model)
     ratio = gap * horizon / (8 * regret)
@@ -571,11 +536,6 @@ def heavy_minimax_lower_bound(
     -------
     float
         The bound, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
     """
     check_choice("model", model, _MODELS)
     rivals = horizon / (n_arms - 1)

@@ -74,7 +74,7 @@ class TruncatedMean(Configuration):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or ε does not go with the model.
+        If ε does not go with the model.
 
     Examples
     --------
@@ -108,11 +108,6 @@ class TruncatedMean(Configuration):
         -------
         float
             The threshold, in units of a reward.
-
-        Raises
-        ------
-        ValueError
-            If `n` is out of range.
         """
         find = local_threshold if self.model == "local" else central_threshold
         return find(n, self.moment, self.order, self._budget, self.log_term)
@@ -130,11 +125,6 @@ class TruncatedMean(Configuration):
         -------
         float
             The half-width, in units of a reward.
-
-        Raises
-        ------
-        ValueError
-            If `n` is out of range.
         """
         find = local_width if self.model == "local" else central_width
         err, factor = find(n, self.moment, self.order, self._budget, self.log_term)
@@ -162,11 +152,6 @@ class TruncatedMean(Configuration):
         -------
         float
             The error, in units of a reward.
-
-        Raises
-        ------
-        ValueError
-            If `n` is out of range.
         """
         check_heavy_law(law)
         bound = self.threshold(n)
@@ -195,7 +180,7 @@ class TruncatedMean(Configuration):
         Raises
         ------
         ValueError
-            If `n` is out of range, or `rng` is not a generator.
+            If `rng` is not a generator.
         """
         check_generator("rng", rng)
         bound = self.threshold(n)
@@ -356,7 +341,7 @@ def hard_law(
     Raises
     ------
     ValueError
-        If an argument is out of range, or ε does not go with the model.
+        If ε does not go with the model.
 
     Examples
     --------
@@ -403,7 +388,7 @@ def error_lower_bound(
     Raises
     ------
     ValueError
-        If an argument is out of range, or ε does not go with the model.
+        If ε does not go with the model.
 
     Examples
     --------
@@ -435,11 +420,6 @@ def error_rate(model: str, order: Order) -> float:
     -------
     float
         The exponent.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Examples
     --------

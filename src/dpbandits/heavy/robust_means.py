@@ -64,11 +64,6 @@ def central_threshold(
     float
         The threshold B, in units of a reward.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> central_threshold(1000, moment=1.0, order=1.0, epsilon=0.5, log_term=5.0)
@@ -118,11 +113,6 @@ def central_width(
     factor : float
         Its constant.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> err, factor = central_width(1000, 1.0, 1.0, 0.5, 5.0)
@@ -160,11 +150,6 @@ def local_threshold(
     -------
     float
         The threshold B, in units of a reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -213,11 +198,6 @@ def local_width(
         The order of the error, in units of a reward.
     factor : float
         Its constant.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     noise = 1.0 if non_negative else 2.0
     root = math.sqrt(log_term / n)
@@ -264,7 +244,7 @@ def fitted_cut(
     Raises
     ------
     ValueError
-        If an argument is out of range, or `linear` and `square` are both 0.
+        If `linear` and `square` are both 0.
 
     Examples
     --------
@@ -344,11 +324,6 @@ def fitted_mean(
         The threshold B, in units of a reward.
     width : float
         The half-width, in units of a reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Examples
     --------
@@ -455,7 +430,7 @@ def robust_mean(
     Raises
     ------
     ValueError
-        If an argument is out of range, or `x` is not a list of numbers.
+        If `x` is not a list of numbers.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def heavy_epoch(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the schedule is not one of the model.
+        If the schedule is not one of the model.
 
     Examples
     --------
@@ -250,11 +250,6 @@ def heavy_failure(beta: Fraction, model: str = "central") -> float:
     -------
     float
         The bound.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Examples
     --------
@@ -361,11 +356,6 @@ def tree_index(
     -------
     TreeIndexPlan
         Counter and widths.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Examples
     --------

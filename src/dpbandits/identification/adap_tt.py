@@ -134,11 +134,6 @@ class AdaPTT(Doubling):
     leader_share : float
         Share β in (0, 1) of an arm's rounds as the leader in which it is played.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     Deviations from the authors' code. There the leader is played with probability β; here its
@@ -198,11 +193,6 @@ class AdaPTTStar(Doubling):
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
     leader_share : float
         Share β in (0, 1) of an arm's rounds as the leader in which it is played.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----

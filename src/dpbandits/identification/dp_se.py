@@ -33,11 +33,6 @@ class DPSEIdentifier(IdentificationAlgorithm):
     delta : float
         Probability δ in (0, 1) of a wrong recommendation that is allowed.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     δ-correct: in epoch e a mean strays beyond h_e or its noise beyond c_e with probability at most
@@ -109,11 +104,6 @@ class DiscreteDPSEIdentifier(DPSEIdentifier):
     secure : bool
         Whether noise comes from the operating system's secure generator, so that no run can be
         repeated; or from the generator of the run.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----

@@ -58,11 +58,6 @@ class DPTT(BatchedTopTwo):
         Pulls of each arm before its first release, from 1 to 2^53: the grid is ⌈first·(1 + η)^j⌉.
         None is ⌈10/ε⌉, and 1 for ε = ∞: fewer pulls would be hidden by the noise.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     The paper is known through its reviews only. Its costs are W, in the challenger and when it

@@ -50,7 +50,7 @@ class DPLRE(IdentificationAlgorithm):
     Raises
     ------
     ValueError
-        If a parameter is out of its range, or `most_growth` below `least_growth`.
+        If `most_growth` is below `least_growth`.
 
     Notes
     -----

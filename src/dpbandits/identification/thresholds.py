@@ -106,11 +106,6 @@ def gamma_tail_point(log_inverse: Annotated[float, between(-1e100, 1e100)]) -> f
     float
         The root, or 0 for L ≤ 0.
 
-    Raises
-    ------
-    ValueError
-        If the argument is out of its range.
-
     Examples
     --------
     >>> round(gamma_tail_point(10.0), 6), gamma_tail_point(0.0)
@@ -140,11 +135,6 @@ def pair_constant(rule: str, delta: _Confidence, n_arms: ArmCount, exponent: _Ex
     -------
     float
         The constant, to which s·log(k·k′) is added for the numbers k and k′ of releases.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------
@@ -206,11 +196,6 @@ def chernoff_threshold(
     float
         The threshold c, in nats.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> round(chernoff_threshold(0.01, 5, 10, 10), 3), round(union_threshold(0.01, 5, 10, 10), 3)
@@ -243,11 +228,6 @@ def union_threshold(
     -------
     float
         The threshold, in nats.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------
@@ -297,11 +277,6 @@ def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second
     -------
     float
         The threshold, in nats.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------
@@ -426,11 +401,6 @@ def gaussian_threshold(
     float
         The threshold, in nats.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> kinds = "theoretical", "heuristic", "published"
@@ -495,11 +465,6 @@ def separate_threshold(
     -------
     float
         The gap, in units of a reward.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------

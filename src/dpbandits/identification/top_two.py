@@ -42,11 +42,6 @@ class TopTwo(IdentificationAlgorithm):
         "proved" is `thresholds.mixture_threshold`, which is δ-correct. "customary" is what
         experiments use, log((1 + log t)/δ) after t pulls; nothing is proved for it.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import numpy as np

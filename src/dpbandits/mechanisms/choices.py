@@ -45,11 +45,6 @@ class CountChoice(Guaranteed, Configuration):
     threshold : float
         θ, at least n/2.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> choice = CountChoice(epsilon=0.1, size=70, options=13, threshold=50.0)
@@ -96,11 +91,6 @@ class CountChoice(Guaranteed, Configuration):
         -------
         float
             The probability.
-
-        Raises
-        ------
-        ValueError
-            If the count is out of its range.
         """
         count = check_integer("count", count, 0, self.size)
         return self.weight * self._cdf(count - self.threshold)

@@ -275,11 +275,6 @@ class BinaryTree(_Tree):
     horizon : int
         Greatest stream length T ≥ 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> tree = BinaryTree(epsilon=0.5, horizon=1000)
@@ -319,11 +314,6 @@ class BinaryTree(_Tree):
         -------
         float
             Bound x on the size of the error, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If `beta` is out of range.
         """
         return self.error_width(math.log(2 / beta))
 
@@ -340,11 +330,6 @@ class BinaryTree(_Tree):
         -------
         float
             Bound b·√(8ℓ·max(L, ℓ)) on the size of the error, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self.node_scale * math.sqrt(8 * log_term * max(self.levels, log_term))
 
@@ -361,11 +346,6 @@ class BinaryTree(_Tree):
         -------
         float
             What P(error of one prefix sum > x) does not exceed, at most 1.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         if self.node_scale == 0:
             return 0.0
@@ -402,11 +382,6 @@ class BinaryTree(_Tree):
         -------
         float
             What P(some error > x) does not exceed, to 12 digits; it may be above 1.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         if self.node_scale == 0:
             return 0.0
@@ -427,11 +402,6 @@ class BinaryTree(_Tree):
         -------
         float
             Bound x on the size of all T errors, in units of the stream, rounded up.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self.node_scale * laplace_union_width(log_term, self.prefixes)
 
@@ -448,11 +418,6 @@ class BinaryTree(_Tree):
         -------
         float
             What the sum of L nodes exceeds in size with probability e^−ℓ/T, rounded up.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         numbers = (0,) * (self.levels - 1) + (self.horizon,)
         return self.node_scale * laplace_union_width(log_term, numbers)
@@ -478,11 +443,6 @@ class AdaptiveTree(_Tree):
         Bound b > 0 on the size of the first element.
     growth : float
         Exponent g, from 0, a `BinaryTree` for [−b, b], to 1000.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------
@@ -517,11 +477,6 @@ class AdaptiveTree(_Tree):
         -------
         float
             The bound, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self._bound(n)
 
@@ -542,11 +497,6 @@ class AdaptiveTree(_Tree):
         -------
         float
             The scale, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self.node_factor * self._bound(n)
 
@@ -570,11 +520,6 @@ class AdaptiveTree(_Tree):
         -------
         float
             The factor M.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         low, high = 0.0, 1.0
         for _ in range(50):  # 2Lλ²/(1 − λ²) + L·log(1 − λ²) grows with λ and is to be ℓ
@@ -600,11 +545,6 @@ class AdaptiveTree(_Tree):
         -------
         float
             Bound 2·B_n·M/ε on the size of the error, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return 2 * self.bound(n) * self.error_factor(log_term) / self.epsilon
 
@@ -623,11 +563,6 @@ class AdaptiveTree(_Tree):
         -------
         float
             Bound on the size of the error, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If `beta` is out of range.
         """
         return self.error_width(n, math.log(2 / beta))
 
@@ -675,11 +610,6 @@ class _Endless(Counter):
         -------
         float
             Quantile of the size of the error, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return laplace_sum_quantile(beta, *self.noise_terms(length))
 
@@ -698,11 +628,6 @@ class _Endless(Counter):
         -------
         float
             The probability.
-
-        Raises
-        ------
-        ValueError
-            If `length` is out of range.
         """
         return laplace_sum_error(threshold, *self.noise_terms(length))
 
@@ -721,11 +646,6 @@ class LogarithmicCounter(_Endless):
     epsilon : float
         Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
         noise.
-
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive.
 
     Examples
     --------
@@ -773,11 +693,6 @@ class HybridCounter(_Endless):
         ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it; or ε₁ = ε₂ = ε, 2ε-differentially private, as
         Tossou & Dimitrakakis (2016, §2.3) describe the noise of the powers of two.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, or `split` is unknown.
-
     Examples
     --------
     >>> [HybridCounter(0.5, split).guarantee.epsilon for split in ("half", "full")]
@@ -812,11 +727,6 @@ class HybridCounter(_Endless):
         -------
         float
             The scale, in units of the stream.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return levels / self.part_epsilon
 

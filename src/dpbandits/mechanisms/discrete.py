@@ -120,11 +120,6 @@ class DiscreteLaplace(Configuration):
     sensitivity : int
         By how much one person moves the number: Δ ≥ 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -243,7 +238,7 @@ class DiscreteCounter(Guaranteed, Configuration):
     Raises
     ------
     ValueError
-        If `mechanism` is another one, or `steps` below 1.
+        If `mechanism` is another one.
 
     Notes
     -----

@@ -139,11 +139,6 @@ def laplace_cdf(x: Number, scale: NonNegative) -> float:
     float
         The probability.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -203,11 +198,6 @@ def laplace_log_cdf(x: ArrayLike, scale: Positive = 1.0) -> Floats:
     -------
     numpy.ndarray of float
         Logarithms of the probabilities, of the shape of `x`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -398,8 +388,7 @@ def laplace_sum_tail(
     Raises
     ------
     ValueError
-        If there is not one count for each scale, a number is out of range, or there are too many
-        different scales.
+        If there is not one count for each scale, or there are too many different scales.
 
     Examples
     --------
@@ -441,8 +430,7 @@ def laplace_sum_error(
     Raises
     ------
     ValueError
-        If there is not one count for each scale, a number is out of range, or there are too many
-        different scales.
+        If there is not one count for each scale, or there are too many different scales.
 
     Examples
     --------
@@ -477,8 +465,7 @@ def laplace_sum_quantile(
     Raises
     ------
     ValueError
-        If there is not one count for each scale, a number is out of range, or there are too many
-        different scales.
+        If there is not one count for each scale, or there are too many different scales.
 
     Examples
     --------
@@ -529,11 +516,6 @@ def laplace_union_error(threshold: Number, numbers: tuple[int, ...]) -> float:
     -------
     float
         The sum of the probabilities, to 12 digits; it may be above 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -590,11 +572,6 @@ def laplace_union_width(
     float
         The width x, in units of the scale, above the least by a share of at most 10^−9; not below
         10^−15, unless it is 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

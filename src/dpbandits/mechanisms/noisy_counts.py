@@ -291,11 +291,6 @@ def log_p_value(
     float
         The logarithm, to some 10^−12.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     Of one fair coin, of which neither side needs noise, and of two releases:
@@ -341,11 +336,6 @@ def two_p_values(
     -------
     bool
         Whether the other arm is ruled out. Where the supremum is within rounding of κ it is not.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -28,11 +28,6 @@ def lie_probability(epsilon: Budget) -> float:
     float
         The probability, below 1/2.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is out of range.
-
     Examples
     --------
     >>> round(lie_probability(1.0), 4), lie_probability(math.inf)

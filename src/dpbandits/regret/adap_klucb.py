@@ -48,11 +48,6 @@ class AdaPKLUCB(LazyBatches):
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import dpbandits as dpb

@@ -154,11 +154,6 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         -------
         int
             The number of the pull, from 1: here the one after each arm was pulled once.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return n_arms + 1
 
@@ -175,11 +170,6 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         -------
         sequence of (RegretAlgorithm, int)
             Each algorithm, and how many pulls it plays.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return ()
 

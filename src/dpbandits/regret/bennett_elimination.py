@@ -47,11 +47,6 @@ class BennettDPSE(RegretAlgorithm):
     memory : int
         How many of an arm's last releases a test adds up, from 1 to 16.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Notes
     -----
     Bounds on variances and on sums of two are rounded up to grids of 128 and 16 points an octave,

@@ -53,11 +53,6 @@ class BinomialDPSE(RegretAlgorithm):
     memory : int
         Number m of releases that are remembered, from 1 to 16.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     Derived here; the frame is that of `DPSE`. Rewards between 0 and 1 are rounded to 0 or 1 at
@@ -150,11 +145,6 @@ class BinomialDPSE(RegretAlgorithm):
         -------
         float
             Probability with which the best arm may be lost, at most.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return 1 / horizon if self.beta is None else self.beta
 

@@ -47,11 +47,6 @@ class DPIMED(LazyBatches):
     calibrated : bool
         Whether the evidence is d̃⁺, the Chernoff rate of such an estimate, or its limit d_ε.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     Two things that the paper may do otherwise:

@@ -48,11 +48,6 @@ class DPKLUCB(LazyBatches):
         Factor ξ of the lower-order term of the index, from 0 to 100. The bound's limit asks for
         ξ > 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     d̃⁺ is the Chernoff rate of such an estimate (`calibrated_plus`), which tends to d_ε as k/n → 0.

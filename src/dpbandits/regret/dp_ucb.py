@@ -103,11 +103,6 @@ class DPUCB(RegretAlgorithm):
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
-
     Notes
     -----
     One reward enters the tree of one arm only, so the budgets of the arms do not add up: with
@@ -201,11 +196,6 @@ class DPUCB(RegretAlgorithm):
         -------
         BinaryTree
             The counter.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
@@ -239,11 +229,6 @@ class DPUCB(RegretAlgorithm):
         -------
         float
             The scale, in units of the sum of rewards.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return self.tree(n_arms, horizon).node_scale
 
@@ -266,11 +251,6 @@ class DPUCB(RegretAlgorithm):
         -------
         float
             γ, in units of the sum of rewards.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         tree = self.tree(n_arms, horizon)
         log_t = math.log(horizon)

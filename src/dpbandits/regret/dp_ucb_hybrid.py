@@ -73,11 +73,6 @@ class DPUCBBound(HybridIndex):
         "printed": ν as above. "repaired": with ⌊log2 n⌋ = k, the number of levels of the tree, in
         place of log2 n'.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as it says here.
-
     Notes
     -----
     Where the printed pseudo-code cannot be run as it stands, and what was chosen:
@@ -160,11 +155,6 @@ class DPUCBHybrid(HybridIndex):
     split : {"half", "full"}
         What the parts of a counter get of ε: ε/2 each, or ε each, for a guarantee of 2ε together;
         "full" is the paper's. See `HybridCounter`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as it says here.
 
     Notes
     -----

@@ -98,11 +98,6 @@ class DPUCBInt(RegretAlgorithm):
     noise : float
         Factor of the noise, positive; 1 in the paper.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as it says here.
-
     Notes
     -----
     Where the printed pseudo-code cannot be run as it stands, and what was chosen:

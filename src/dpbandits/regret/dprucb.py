@@ -48,11 +48,6 @@ class DPRUCB(HeavyTailAlgorithm):
     constant : float
         C > 0 of the reconstructed form. The paper's cannot be read in our copy: 18 is our choice.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or unknown.
-
     Notes
     -----
     The paper's formulas are lost in our copy; the exponent of B_n and its log^1.5 T are inferred.

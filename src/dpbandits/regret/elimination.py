@@ -44,11 +44,6 @@ class DPSE(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, or `beta` not in (0, 1).
-
     Notes
     -----
     Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
@@ -132,11 +127,6 @@ class DPSE(RegretAlgorithm):
         -------
         float
             Probability, about, with which the best arm may be lost.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         return 1 / horizon if self.beta is None else self.beta
 
@@ -164,11 +154,6 @@ class DiscreteDPSE(DPSE):
     secure : bool
         Whether noise comes from the operating system's secure generator, so that no run can be
         repeated; or from the generator of the run.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Notes
     -----
@@ -204,11 +189,6 @@ class SuccessiveElimination(RegretAlgorithm):
     ----------
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
-
-    Raises
-    ------
-    ValueError
-        If `beta` is not in (0, 1).
 
     Examples
     --------

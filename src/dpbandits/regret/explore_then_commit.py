@@ -42,11 +42,6 @@ class ExploreThenCommit(RegretAlgorithm):
     per_arm : int
         Pulls n of each arm before the look, from 1 to 10^6.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     Source: the oldest of all designs; with a choice of n from the gap in Lattimore & Szepesvári

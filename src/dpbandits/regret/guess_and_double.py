@@ -43,7 +43,7 @@ class GuessAndDouble(RegretAlgorithm):
     Raises
     ------
     ValueError
-        If `base` is not an algorithm for regret, or another argument is not as it says here.
+        If `base` is not an algorithm for regret.
 
     Examples
     --------
@@ -83,11 +83,6 @@ class GuessAndDouble(RegretAlgorithm):
         -------
         int
             The number of the pull, from 1.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         for guess, start, stop in self.stretches(MOST_PULLS):
             first = self.base.first_decision(n_arms, guess)

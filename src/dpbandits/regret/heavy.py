@@ -102,11 +102,6 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
     schedule : str
         A schedule of `heavy_epoch`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -154,11 +149,6 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
         -------
         int
             The number of the pull, from 1.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
         """
         told = Moment(1.0, self._moment_for(REACH))
         return n_arms * self.plan_epoch(told, n_arms, 1, horizon).pulls + 1
@@ -261,11 +251,6 @@ class DPRSE(HeavyElimination):
         Constants: 24 and 12, or, "fitted", the best cut that is proved, with and without noise
         (:prf:ref:`thm-fitted`).
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
-
     Notes
     -----
     Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
@@ -321,11 +306,6 @@ class LDPRSE(HeavyElimination):
         "remark-3": R of order Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of local
         privacy suggests in our reading. **It does not work**, by a factor √R in the noise; it is
         here to show that (:prf:ref:`cor-flaw`).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or unknown.
 
     Notes
     -----

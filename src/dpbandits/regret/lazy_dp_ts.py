@@ -52,11 +52,6 @@ class LazyDPTS(LazyBatches):
         that the best arm's θ is low another arm doubles its batch, and after m times in a row,
         which for a low estimate has a probability not far from 2^(−m), some 2^m pulls are lost.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or `draws` is another word.
-
     Examples
     --------
     >>> import dpbandits as dpb

@@ -89,11 +89,6 @@ class AnytimeLazyUCB(LazyUCB):
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -136,11 +131,6 @@ class AdaPUCB(LazyUCB):
         for α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
 
     Examples
     --------

@@ -43,11 +43,6 @@ class LDPUCB(RegretAlgorithm):
     epsilon : float
         Privacy budget ε > 0 of each reward; ``inf`` gives `UCB`.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is out of range.
-
     Notes
     -----
     The paper is not at hand; the width is derived here. It is Chernoff's bound for the mean of n

@@ -34,11 +34,6 @@ class RobustUCB(HeavyTailAlgorithm):
     confidence : {"anytime", "fixed"}
         δ = t^−2, by which old rewards drop out as t grows, or δ = T^−2 throughout.
 
-    Raises
-    ------
-    ValueError
-        If `confidence` is unknown.
-
     Notes
     -----
     With a fixed δ no reward drops out, and the index is that of `DPRUCB` without noise, with other

@@ -43,11 +43,6 @@ class TunedDPSE(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
 
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive, or `beta` not in (0, 1).
-
     Notes
     -----
     Deviations from SS19, Algorithm 3: the lengths of the epochs and the threshold. They depend on
@@ -104,11 +99,6 @@ class TunedDPSE(RegretAlgorithm):
         -------
         numpy.ndarray of int, shape (at most E + 1,)
             The pulls; the last, T, are more than two arms can be left.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range.
         """
         beta = 1 / horizon if self.beta is None else self.beta
         return tuned_epochs(n_arms, horizon, beta, self.epsilon)

@@ -234,11 +234,6 @@ class ParetoLaw(HeavyLaw):
     scale : float
         x_a, the smallest reward, from 10^−100 to 10^100.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> law = ParetoLaw(shape=1.5, scale=0.3)
@@ -295,11 +290,6 @@ class TwoPointHeavyLaw(HeavyLaw):
         Reward that is not 0, from 10^−100 to 10^100.
     probability : float
         Its probability, in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------
@@ -507,7 +497,7 @@ class CallbackLaw(_DeclaredLaw):
     Raises
     ------
     ValueError
-        If `function` cannot be called, or a number is out of range.
+        If `function` cannot be called.
 
     Examples
     --------

@@ -205,7 +205,7 @@ class Law(Configuration, abc.ABC):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the support is not within [−R, R].
+        If the support is not within [−R, R].
 
     Examples
     --------
@@ -381,11 +381,6 @@ class TwoPointLaw(_LawBetween):
     probability : float
         Probability of `high`, in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -430,11 +425,6 @@ class UniformLaw(_LawBetween):
     high : float
         Upper end, above `low` and up to R.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -478,11 +468,6 @@ class BetaLaw(Law):
         Lower end of the support; −R if not given.
     high : float, optional
         Upper end of the support; R if not given.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------
@@ -543,7 +528,7 @@ class DiscreteLaw(Law):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or there is not one probability for each value.
+        If there is not one probability for each value.
 
     Examples
     --------

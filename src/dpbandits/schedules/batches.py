@@ -68,11 +68,6 @@ def next_release(pulls: _Pulls, eta: _Eta, first: Annotated[int, whole(1, MOST_P
     int
         The number, at most 2^62: no run has room for more.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> grid = [1]
@@ -108,11 +103,6 @@ def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
         How many rewards the estimate has from the end of each batch on.
     noises : numpy.ndarray of int, shape (J,)
         How many Laplace variables it has.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------

@@ -123,11 +123,6 @@ def elimination_epoch(
     EpochPlan
         Length, widths and scale of the noise.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> plan = elimination_epoch(5, epoch=1, beta=0.05)
@@ -173,11 +168,6 @@ class ReleasePlan(NamedTuple):
         -------
         int
             The pulls.
-
-        Raises
-        ------
-        ValueError
-            If `epoch` is out of its range.
         """
         return self.first << (epoch - 1) if epoch > 0 else 0
 
@@ -196,11 +186,6 @@ class ReleasePlan(NamedTuple):
         -------
         int
             n_e − n_{e−memory}.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range.
         """
         return self.pulls(epoch) - self.pulls(max(epoch - memory, 0))
 
@@ -233,11 +218,6 @@ def release_plan(
     -------
     ReleasePlan
         First release, number of releases and level.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------

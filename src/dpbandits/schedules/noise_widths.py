@@ -69,11 +69,6 @@ def noise_bracket(length: Annotated[int, whole(1, MOST_PULLS)], repaired: Flag =
     float
         The bracket, which multiplies `noise_width`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> noise_bracket(8), noise_bracket(9), noise_bracket(12), noise_bracket(9, repaired=True)
@@ -103,11 +98,6 @@ def noise_width(
     -------
     float or numpy.ndarray of float
         The width, in units of a sum of rewards.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------
@@ -170,11 +160,6 @@ def noisy_mean_width(scale: _Scale, log_failure: _Log, size: ArrayLike) -> float
     -------
     float or numpy.ndarray of float
         The width, in units of reward, of the shape of `size`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------

@@ -360,11 +360,6 @@ class DPBernsteinStop(StoppingRule):
         False: the second moment is not released, q̃ = R² in its place, and all tests are by (H).
         So the same rule does without the variance; all of ε is spent on the mean either way.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -419,11 +414,6 @@ class DPBernsteinStop(StoppingRule):
         -------
         int
             Number n of samples.
-
-        Raises
-        ------
-        ValueError
-            If `mean` is out of range.
         """
         constants, pool = self.constants, Pool()
         size = check_mean(mean, self.alpha, self.half_range) / self.half_range

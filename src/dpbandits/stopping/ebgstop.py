@@ -41,11 +41,6 @@ class EBGStop(StoppingRule):
     half_range : float
         R > 0; the samples lie in [−R, R].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb

@@ -79,11 +79,6 @@ class Halting(NamedTuple):
         -------
         Halting
             The constants.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range.
         """
         query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
         return cls(alpha, beta, half_range, 4.0, query, query, release)
@@ -140,11 +135,6 @@ def sampling_width(halting: _Condition, n: Positive, look: _Look) -> float:
     -------
     float
         The width, in units of a sample.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------
@@ -216,11 +206,6 @@ def noise_allowance(halting: _Condition, look: _Look) -> float:
     float
         The allowance, in units of a sum of samples; 0 without privacy.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
     Examples
     --------
     >>> noise_allowance(Halting(0.5, 0.05, 1.0), 1)
@@ -271,11 +256,6 @@ def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
     -------
     float
         The boundary, in units of a sum of samples.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
 
     Examples
     --------

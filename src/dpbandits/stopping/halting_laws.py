@@ -103,7 +103,7 @@ def looks_at(rule: NASFamily, n_samples: Annotated[int, whole(0)]) -> Ints:
     Raises
     ------
     ValueError
-        If the rule is not of the NAS family, or `n_samples` is out of range.
+        If the rule is not of the NAS family.
     """
     check_rule(rule)
     times: list[int] = []

@@ -77,11 +77,6 @@ class DPHoeffdingStop(StoppingRule):
     half_range : float
         R > 0; the samples lie in [−R, R].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -127,11 +122,6 @@ class DPHoeffdingStop(StoppingRule):
         -------
         int
             16·2^(k−1).
-
-        Raises
-        ------
-        ValueError
-            If the argument is out of its range.
         """
         if epoch > 1000:
             raise ValueError(f"epoch={epoch!r} is out of range; allowed: at most 1000")
@@ -151,11 +141,6 @@ class DPHoeffdingStop(StoppingRule):
         -------
         float
             The width, in units of a sample.
-
-        Raises
-        ------
-        ValueError
-            If the argument is out of its range.
         """
         size = float(self.epoch_size(epoch))
         return float(epoch_width_kernel(self.epsilon, self.beta, self.half_range, epoch, size))
@@ -173,11 +158,6 @@ class DPHoeffdingStop(StoppingRule):
         -------
         int
             Number n of samples.
-
-        Raises
-        ------
-        ValueError
-            If `mean` is out of range.
         """
         return self.time_to_width(self.alpha * check_mean(mean, self.alpha, self.half_range))
 

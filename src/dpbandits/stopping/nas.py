@@ -106,11 +106,6 @@ class NASFamily(StoppingRule):
         -------
         float
             The boundary n·h·(1 + 1/α) + c, in units of the sum.
-
-        Raises
-        ------
-        ValueError
-            If the argument is out of its range.
         """
         return self._needed(self.halting, look)
 
@@ -135,11 +130,6 @@ class NASFamily(StoppingRule):
         -------
         int
             Number n of samples.
-
-        Raises
-        ------
-        ValueError
-            If `mean` is out of range.
         """
         return self.time_to_reach(partial(self._needed, self.halting), mean)
 
@@ -158,11 +148,6 @@ class NASFamily(StoppingRule):
         -------
         int
             Number n of samples.
-
-        Raises
-        ------
-        ValueError
-            If `mean` is out of range.
         """
         size = check_mean(mean, self.alpha, self.half_range)
         return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
@@ -247,11 +232,6 @@ class NAS(NASFamily):
     half_range : float
         R > 0; the samples lie in [−R, R].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import numpy as np
@@ -299,7 +279,7 @@ class DPNAS(NASFamily):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or noise of scale 12R/ε is not a finite number.
+        If noise of scale 12R/ε is not a finite number.
 
     Examples
     --------
@@ -366,7 +346,7 @@ class DPExponentialNAS(DPNAS):
     Raises
     ------
     ValueError
-        If a parameter is out of range, or noise of scale 12R/ε is not a finite number.
+        If noise of scale 12R/ε is not a finite number.
 
     Examples
     --------

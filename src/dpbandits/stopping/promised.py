@@ -277,11 +277,6 @@ class DPPromisedStop(StoppingRule):
     half_range : float
         R > 0; the samples lie in [−R, R].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> import dpbandits as dpb
@@ -360,11 +355,6 @@ class DPPromisedStop(StoppingRule):
         -------
         float
             The probability, over the shift u; 0 if there are no windows.
-
-        Raises
-        ------
-        ValueError
-            If `mean` is out of range.
         """
         if not abs(mean) <= self.half_range:
             allowed = "in [-half_range, half_range]"

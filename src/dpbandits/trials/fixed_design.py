@@ -74,7 +74,7 @@ def fixed_design_error(
     Raises
     ------
     ValueError
-        If an argument is out of range, or several arms are best.
+        If several arms are best.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) ->
     Raises
     ------
     ValueError
-        If an argument is out of range, or several arms are best.
+        If several arms are best.
 
     Examples
     --------

@@ -150,11 +150,6 @@ def estimate_difference(
     GroupEstimate
         Estimates, intervals, and a p-value.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)

@@ -247,7 +247,7 @@ def plan_group_sequential(
     Raises
     ------
     ValueError
-        If an argument is out of range, or no design has the power.
+        If no design has the power.
 
     Examples
     --------

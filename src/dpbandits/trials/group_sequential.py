@@ -149,11 +149,6 @@ def normal_critical(
     float
         The boundary of the last look, in standard deviations.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Examples
     --------
     >>> round(normal_critical(5, 0.05), 3), round(normal_critical(5, 0.05, "obrien-fleming"), 3)
@@ -381,11 +376,6 @@ class Operating(NamedTuple):
         float
             The mean.
 
-        Raises
-        ------
-        ValueError
-            If `pipeline` is out of range.
-
         Examples
         --------
         >>> import dpbandits as dpb
@@ -436,7 +426,7 @@ class GroupSequential(Guaranteed, Configuration):
     Raises
     ------
     ValueError
-        If a field is out of range, or there is futility in a two-sided design.
+        If there is futility in a two-sided design.
 
     Examples
     --------
@@ -790,7 +780,7 @@ class GroupSequential(Guaranteed, Configuration):
         Raises
         ------
         ValueError
-            If an argument is out of range, or `low` is above `high`.
+            If `low` is above `high`.
 
         Examples
         --------
