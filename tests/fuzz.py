@@ -157,7 +157,7 @@ OWN = {  # where the name alone does not tell
     **{name: {"n_runs": 16} for name in ("audit", "power")},
     "only": {"arms": (0, 1)},
     "lazy_dp_ts_regret": {"alpha": 1.5},
-    **{name: {"a": 1.5, "b": 0.05} for name in ("loglog_bracket", "loglog_crossing")},
+    "loglog_bracket": {"a": 1.5, "b": 0.05},
     "group_privacy_factor": {"distance": 0.5},
     **{name: {"law": HEAVY.laws[0]} for name in ("TruncatedMean.error", "TruncatedMean.rms")},
     "audit_stopping": {"pair": STREAM, "n_runs": 16},

@@ -10,7 +10,6 @@ from statistical import clopper_pearson
 
 import dpbandits as dpb
 from dpbandits.stopping import (
-    crossing_length,
     crossing_loss,
     crossing_streams,
     halting_law,
@@ -335,21 +334,10 @@ def test_crossing_loss_tends_to_half_the_budget(epsilon):
     assert least > 0.999 * epsilon / 2  # at the last of them
 
 
-def test_crossing_length():
-    rule = dpb.DPNAS(2.0, 0.9, 0.5)
-    length = crossing_length(rule, 0.9)
-    assert crossing_loss(rule, length) >= 0.9 > crossing_loss(rule, length - 1)
-    assert crossing_length(rule, 0.5) < length
-    assert crossing_length(dpb.DPExponentialNAS(2.0, 0.9, 0.5), 0.9) > length
-    # looks that are far away
-    low = dpb.DPExponentialNAS(1e-7, 0.5, 0.05, half_range=1e30)
-    assert crossing_length(low, 0.9) > 2**30
-
-
 NAS, DOUBLING = dpb.DPNAS(1.0, 0.5, 0.05), dpb.DPExponentialNAS(1.0, 0.5, 0.05)
 NO_ROW = ["a", ["a"], [[1.0], [1, 2]], [1j], [True], [[1.0]]]
 RULE_FIRST = [(halting_law, [0.5]), (crossing_loss, 3), (crossing_streams, 3), (loss_limit, 3)]
-RULE_FIRST += [(crossing_length, 0.5), (lambda rule, x: privacy_loss(rule, x, x), [0.5])]
+RULE_FIRST += [(lambda rule, x: privacy_loss(rule, x, x), [0.5])]
 LOOK_LAST = (crossing_loss, loss_limit, crossing_streams)
 BAD = [  # a call, what it refuses, and what it says
     (lambda x: halting_law(NAS, [0.5, x]), [1.5], r"stream\[1\]=1.5 .*a number in \[-1, 1\]"),
@@ -371,8 +359,6 @@ BAD = [  # a call, what it refuses, and what it says
     ),
     (lambda x: crossing_loss(NAS, x), [0], "look=0 .*allowed"),
     *((lambda x, f=f: f(DOUBLING, x), [63, 10**7], r"look=\d+ .*range; all") for f in LOOK_LAST),
-    (lambda x: crossing_length(x, 0.9), [dpb.NAS(0.5, 0.05)], "has no noise"),
-    (lambda x: crossing_length(x, 0.9), [dpb.DPExponentialNAS(1e-20, 0.5, 0.05)], "share=0.9"),
 ]
 
 

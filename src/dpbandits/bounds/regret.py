@@ -33,7 +33,6 @@ __all__ = [
     "elimination_minimax_regret",
     "elimination_pulls",
     "elimination_pulls_closed_form",
-    "elimination_pulls_printed",
     "elimination_regret",
     "group_privacy_factor",
     "lai_robbins_rate",
@@ -253,35 +252,6 @@ def elimination_pulls_closed_form(
     sampling = 512 / 3 * math.log(8 * n_arms * e**2 / beta) / gap**2
     privacy = 32 * math.log(4 * n_arms * e**2 / beta) / (epsilon * gap)
     return sampling + privacy + 2 * e
-
-
-@checked_arguments
-def elimination_pulls_printed(
-    gap: GapSize, n_arms: ArmCount, beta: Fraction, epsilon: Budget
-) -> float:
-    """Evaluate the bound as the last line of the proof of SS19's Lemma 4.2 prints it.
-
-    log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and
-    Δ = 1. Proof: :prf:ref:`prop-printed`.
-
-    Parameters
-    ----------
-    gap : float
-        Gap Δ, in (0, 1].
-    n_arms : int
-        Number of arms K ≥ 2.
-    beta : float
-        Confidence parameter β, in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for the non-private algorithm.
-
-    Returns
-    -------
-    float
-        Number of pulls.
-    """
-    log_term = math.log(n_arms * math.log(2 / gap) / beta)
-    return log_term * (1024 / gap**2 + 96 / (epsilon * gap))
 
 
 def regret_of_pulls(

@@ -31,17 +31,12 @@ __all__ = [
     "StoppingTimes",
     "dagum_rate",
     "loglog_bracket",
-    "loglog_crossing",
     "private_stopping_lower_bound",
     "stopping_complexity_lower_bound",
     "stopping_constant",
-    "stopping_constant_printed",
     "stopping_failure",
     "stopping_lower_bound",
     "stopping_samples",
-    "stopping_samples_closed_form",
-    "stopping_samples_printed",
-    "stopping_times_printed",
     "stopping_times_repaired",
 ]
 
@@ -120,33 +115,6 @@ def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
         raise ValueError(f"a={a!r}, b={b!r} is out of range; allowed: a > 1 and b < 1/16")
     end = math.log(a * math.log(1 / b)) / b
     return end, 2 * end
-
-
-@checked_arguments
-def loglog_crossing(a: Positive, b: Positive) -> float:
-    """Solve log(a·log x) = b·x for its largest root, beyond which log(a·log x)/x stays below b.
-
-    Parameters
-    ----------
-    a : float
-        A number above 1.
-    b : float
-        A number in (0, 1/16).
-
-    Returns
-    -------
-    float
-        The root, between the ends of `loglog_bracket`.
-
-    Examples
-    --------
-    >>> low, high = loglog_bracket(2.0, 0.01)
-    >>> low < loglog_crossing(2.0, 0.01) < high
-    True
-    """
-    from scipy.optimize import brentq  # slow to import
-
-    return float(brentq(lambda x: math.log(a * math.log(x)) - b * x, *loglog_bracket(a, b)))
 
 
 class StoppingTimes(NamedTuple):
@@ -251,45 +219,14 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
 
 
 @checked_arguments
-def stopping_times_printed(
-    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
-) -> StoppingTimes:
-    """Evaluate t₀, t₁, t₂ as SS19's Theorem 3.3 prints them.
-
-    t₀ = x²·ℓ, t₁ = y·ℓ, t₂ = (y/α)·log(1/β) with ℓ = log((1/β)·log x), x = R/(α|μ|) and
-    y = R/(ε|μ|). ℓ is negative where x is below e^β: see after :prf:ref:`thm-halting`.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ ≠ 0 of the samples, in [−R, R].
-    alpha : float
-        Relative error α, in (0, 1).
-    beta : float
-        Probability β of a greater error, in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    half_range : float
-        R > 0: the samples lie in [−R, R].
-
-    Returns
-    -------
-    StoppingTimes
-        The three terms, in samples.
-    """
-    x, y = _units(mean, alpha, epsilon, half_range)
-    log_term = math.log(math.log(x) / beta)
-    return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(1 / beta))
-
-
-@checked_arguments
 def stopping_times_repaired(
     mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
 ) -> StoppingTimes:
     """Evaluate t₀, t₁, t₂ in a form for which SS19's Theorem 3.3 holds without conditions.
 
     t₀ = x²·λ, t₁ = y·λ, t₂ = (y/α)·log(4/β) with λ = log((4/β)·log(e·max(x, y))), x = R/(α|μ|) and
-    y = R/(ε|μ|).
+    y = R/(ε|μ|). Their sum, times `stopping_constant`, bounds the samples of `DPExponentialNAS`,
+    except with probability `stopping_failure`. Proof: :prf:ref:`thm-halting-closed`.
 
     Parameters
     ----------
@@ -321,71 +258,6 @@ def _units(mean: float, alpha: float, epsilon: float, half_range: float) -> tupl
 
 
 @checked_arguments
-def stopping_samples_printed(
-    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
-) -> float:
-    """Evaluate SS19's Theorem 3.3 as printed: 2000·(t₀ + t₁ + t₂) of `stopping_times_printed`.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ ≠ 0 of the samples, in [−R, R].
-    alpha : float
-        Relative error α, in (0, 1).
-    beta : float
-        Probability β of a greater error, in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    half_range : float
-        R > 0: the samples lie in [−R, R].
-
-    Returns
-    -------
-    float
-        Number of samples.
-    """
-    return 2000 * stopping_times_printed(mean, alpha, beta, epsilon, half_range).total
-
-
-@checked_arguments
-def stopping_samples_closed_form(
-    mean: Number, alpha: Fraction, beta: Fraction, epsilon: Budget, half_range: Positive = 1.0
-) -> float:
-    """Bound the samples of `DPExponentialNAS` in closed form.
-
-    `stopping_constant` times the terms of `stopping_times_repaired`; exceeded with probability
-    at most `stopping_failure`. Proof: :prf:ref:`thm-halting-closed`.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ ≠ 0 of the samples, in [−R, R].
-    alpha : float
-        Relative error α, in (0, 1).
-    beta : float
-        Probability β of a greater error, in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    half_range : float
-        R > 0: the samples lie in [−R, R].
-
-    Returns
-    -------
-    float
-        Number of samples.
-
-    Examples
-    --------
-    >>> from dpbandits import DPExponentialNAS
-    >>> samples = stopping_samples(DPExponentialNAS(epsilon=0.1, alpha=0.5, beta=0.05), 0.1)
-    >>> samples < stopping_samples_closed_form(0.1, alpha=0.5, beta=0.05, epsilon=0.1)
-    True
-    """
-    times = stopping_times_repaired(mean, alpha, beta, epsilon, half_range)
-    return stopping_constant(beta) * times.total
-
-
-@checked_arguments
 def stopping_constant(beta: Fraction) -> float:
     """Return the constant C(β) that replaces 2000 before `stopping_times_repaired`.
 
@@ -409,43 +281,13 @@ def stopping_constant(beta: Fraction) -> float:
     True
     """
     base = math.log(4 / beta)
-    return _fixed_point(base, math.log(4), math.log(2) / 2, 0.0)
-
-
-@checked_arguments
-def stopping_constant_printed(
-    beta: Annotated[
-        float, partial(check_range, low=SMALLEST, high=0.9, allowed="above 0 and at most 0.9")
-    ],
-) -> float:
-    """Return the constant that replaces 2000 before `stopping_times_printed`.
-
-    It is found like `stopping_constant`, with b = log(1/β), log 16 and log(32)/2 in place of log 4
-    and log(2)/2, and κ = log2(3Cb) + 2/log 2. It needs β ≤ 0.08, α|μ| ≤ R/e and ε ≥ α.
-
-    Parameters
-    ----------
-    beta : float
-        Error probability β, in (0, 0.9].
-
-    Returns
-    -------
-    float
-        The constant.
-    """
-    # log(1/β) vanishes at 1, and with it the terms
-    base = math.log(1 / beta)
-    return _fixed_point(base, math.log(16), math.log(32) / 2, 2 / math.log(2))
-
-
-def _fixed_point(base: float, squared: float, single: float, ahead: float) -> float:
-    """Iterate C upwards from its limit for β → 0; each round is a larger C or the same."""
+    # from the limit for β → 0 upwards: each round gives a larger C or the same
     constant, before = 100.0, 0.0
     while constant - before > 1e-12 * constant:
         before = constant
-        log_look = math.log(math.log2(3 * constant * base) + ahead)
-        p = 18 * max(2.0, (base + squared + 2 * log_look) / base)
-        q = 48 * (base + single + log_look) / base
+        log_look = math.log(math.log2(3 * constant * base))
+        p = 18 * max(2.0, (base + math.log(4) + 2 * log_look) / base)
+        q = 48 * (base + math.log(2) / 2 + log_look) / base
         constant = 8 * q**2 / (4 * q - p)
     return constant
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints
 from dpbandits._engine.kernels import copy_into, kernel
-from dpbandits._validation import SMALLEST, check_fraction, check_integer, check_range, check_values
+from dpbandits._validation import SMALLEST, check_integer, check_range, check_values
 from dpbandits.configuration import checked_arguments, whole
 from dpbandits.mechanisms import laplace_log_cdf
 from dpbandits.stopping.base import checked
@@ -34,7 +34,6 @@ from dpbandits.stopping.nas import NASFamily, check_rule
 __all__ = [
     "HaltingLaw",
     "PrivacyLoss",
-    "crossing_length",
     "crossing_loss",
     "crossing_streams",
     "halting_law",
@@ -49,7 +48,6 @@ _WIDTH = 0.5  # of a panel, in scales
 _REACH = 0.5  # by how many scales its ellipse sticks out at either end
 _LOG2 = math.log(2.0)
 _MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
-_SMALLEST_LOSS = 1e-8  # of losses that rounding leaves alone
 _Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
 _LARGEST = sys.float_info.max
 _LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
@@ -684,42 +682,6 @@ def loss_limit(rule: NASFamily, look: int) -> float:
         return limit
     scales = halting.threshold_scale, halting.query_scale
     return float(max(limit, *(_over(2.0 * half_range, scale) for scale in scales)))
-
-
-def crossing_length(rule: NASFamily, share: float) -> int:
-    """Return how long a stream has to be for `crossing_loss` to reach a share of its limit.
-
-    The limit is 2R/σ₁ + 4R/σ₂, which is ε/2.
-
-    Parameters
-    ----------
-    rule : NASFamily
-        The rule, with noise.
-    share : float
-        The share, in (0, 1).
-
-    Returns
-    -------
-    int
-        Number n of samples.
-
-    Raises
-    ------
-    ValueError
-        If the rule has no noise, or `share` is out of range or lost in rounding.
-    """
-    share, halting = check_fraction("share", share), check_rule(rule)
-    once, each = halting.threshold_scale, halting.query_scale
-    if not min(once, each) > 0.0:
-        raise ValueError(f"rule={rule!r} has no noise; allowed: a rule of a finite epsilon")
-    limit = 2.0 * rule.half_range / once + 4.0 * rule.half_range / each
-    wanted = share * limit
-    if not wanted >= _SMALLEST_LOSS:
-        raise ValueError(
-            f"share={share!r} of the limit {limit:g} is lost in rounding; "
-            f"allowed: a rule and a share whose product is at least {_SMALLEST_LOSS:g}"
-        )
-    return rule.first_time(lambda look: crossing_loss(rule, look) >= wanted)
 
 
 def _times(rule: NASFamily, look: int) -> Floats:
