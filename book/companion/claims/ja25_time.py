@@ -69,12 +69,7 @@ def free_switch() -> Finding:
     )
 
 
-@claim(
-    "ja25-switch-045",
-    "Figure 1, by the reply to reviewer YnCC, Q2",
-    at="prop-switch",
-    reconstructed=True,
-)
+@claim("ja25-switch-045", "Figure 1, by the reply to reviewer YnCC, Q2", at="prop-switch")
 def seen_at() -> Finding:
     r"""The change of regime is seen at $\varepsilon = 0.45$, with log-odds that differ by 0.25 on
     the second instance of Figure 1, by 0.75 and 2.94 on the first; the allocation-free condition
