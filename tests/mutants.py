@@ -47,7 +47,7 @@ TESTS = {  # of a group, of a module: files of tests/dpbandits, or another folde
         "rewards/heavy_laws": "heavy_laws sums laws",
         "rewards/instances": "instances rewards formulas twzw22_lower",
         "rewards/laws": "laws rewards estimates",
-        "rewards/matched_sums": "sums laws discrete",
+        "rewards/pareto_sums": "sums laws discrete",
         "rewards/populations": "rewards private_identification planning",
         "rewards/run": "rewards",
         "rewards/truncated_sums": "sums corners heavy_laws",

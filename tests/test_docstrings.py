@@ -162,13 +162,13 @@ def test_faults_of_classes_are_found():
 def test_every_public_name_is_looked_at():
     """The objects of the registries, compiled functions and cached ones are among those checked."""
     from dpbandits.mechanisms import noise
-    from dpbandits.rewards import matched_sums
+    from dpbandits.rewards import pareto_sums
 
     for cls in (*dpbandits.registry.values(), *dpbandits.stopping_rules.values()):
         module = __import__(cls.__module__, fromlist=["_"])
         assert public_objects(module)[cls.__name__] is cls
     assert {"laplace", "laplace_total"} <= set(public_objects(noise))
-    assert {"matched_law", "growing_sum"} <= set(public_objects(matched_sums))
+    assert {"matched_law", "growing_sum"} <= set(public_objects(pareto_sums))
     assert "np" not in public_objects(noise) and "Rng" not in public_objects(noise)
 
 

@@ -26,7 +26,7 @@ class ExploreFirst(dpb.RegretAlgorithm):
         m = min(self.m, horizon // n_arms)
         sums = [rewards.total(arm, m) for arm in range(n_arms)]
         noisy = sums + laplace_noise(rng, 1 / self.epsilon, n_arms)
-        rewards.rest(int(np.argmax(noisy)))
+        rewards.commit(int(np.argmax(noisy)))
 
     def regret_bound(self, instance, horizon, times=None):
         m, gap = min(self.m, horizon // instance.n_arms), instance.gaps

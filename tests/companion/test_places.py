@@ -71,7 +71,7 @@ class Toy(RegretAlgorithm):
         n_arms = rewards.n_arms
         m = min(self.m, max(horizon // (2 * n_arms), 1))
         sums = [rewards.total(arm, m) for arm in range(n_arms)]
-        rewards.rest(int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, n_arms))))
+        rewards.commit(int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, n_arms))))
 
     def _regret_bound(self, instance: Any, horizon: int) -> Callable[..., Any]:
         gap = instance.gaps
@@ -147,7 +147,7 @@ class PaperElimination(RegretAlgorithm):
             means = rewards.totals(viable, plan.pulls) / plan.pulls
             means += {NOISE}
             viable = viable[means.max() - means <= plan.threshold]
-        rewards.rest(int(viable[0]))
+        rewards.commit(int(viable[0]))
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(bounds.elimination_regret, instance.gaps, horizon, epsilon=self.epsilon)

@@ -24,7 +24,7 @@ from dpbandits._engine.accelerators.skipping import (
 from dpbandits._engine.kernels import kernel
 from dpbandits.mechanisms import first_passage
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, lowest_level, prefix_noise_at
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 WALK_SIZE = TREE_LEVELS + 3
 

@@ -31,7 +31,7 @@ from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
 from dpbandits.rewards.heavy_laws import TwoPointHeavyLaw
 from dpbandits.rewards.laws import Law
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards, FixedRewards, LawRewards, Source, tape_of
+from dpbandits.rewards.sources import DrawnRewards, FixedRewards, LawRewards, Source, tape_of
 from dpbandits.stopping import halting_law
 
 INF = float("inf")
@@ -1064,7 +1064,7 @@ def test_a_reader_enters_an_accelerator_in_the_class_s_module_alone():
         source = "tests"
 
         def play(self, rewards, horizon, rng):
-            rewards.rest(0)
+            rewards.commit(0)
 
     def fast(algorithm, rewards, horizon, checkpoints, rng):
         return np.zeros((checkpoints.size, rewards.n_arms), np.int64)
@@ -1113,8 +1113,8 @@ class Broken(dpb.RegretAlgorithm):
             rewards.moments_in_turn(np.array([1, 0, 1]), 1)
         if self.fault == "none of them":
             rewards.moments_in_turn([], 1)
-        if self.fault == "rest":
-            rewards.rest(1.7)
+        if self.fault == "commit":
+            rewards.commit(1.7)
         if self.fault == "global":
             np.random.random()  # noqa: NPY002
         if self.fault == "own":
@@ -1122,10 +1122,10 @@ class Broken(dpb.RegretAlgorithm):
                 rewards.total(arm, 1)
         if self.fault == "goes on":
             try:
-                rewards.rest(0)
+                rewards.commit(0)
             except BaseException:
-                rewards.rest(1)
-        rewards.rest(rewards.n_arms - 1)
+                rewards.commit(1)
+        rewards.commit(rewards.n_arms - 1)
 
 
 @pytest.mark.parametrize(
@@ -1145,7 +1145,7 @@ class Broken(dpb.RegretAlgorithm):
             "none of them",
             r"Broken.play: arms=\[\] names no arm; allowed: at least one arm, each on",
         ),
-        ("rest", "Broken.play: arm=1.7 is not a whole number; allowed: "),
+        ("commit", "Broken.play: arm=1.7 is not a whole number; allowed: "),
         ("global", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
         ("own", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
         ("goes on", "Broken.play: rewards are asked for after the run has ended; allowed: "),

@@ -21,7 +21,7 @@ from dpbandits.auditing.verdicts import NOT_FOUND
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import delta_at
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.sources import FixedRewards
 
 ONE = TablePair([[0.0]], 0, 0, 1.0)
 HALF, FIFTY = (TablePair(np.zeros((2, 16)), 0, 0, value) for value in (0.5, 50.0))

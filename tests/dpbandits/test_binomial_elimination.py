@@ -26,7 +26,7 @@ from dpbandits.mechanisms.noisy_counts import (
 )
 from dpbandits.regret import binomial_elimination
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.rewards.streams import FixedRewards, LawRewards, Source
+from dpbandits.rewards.sources import FixedRewards, LawRewards, Source
 from dpbandits.schedules import release_plan
 
 BUDGETS = st.one_of(st.just(math.inf), st.floats(0.005, 50))

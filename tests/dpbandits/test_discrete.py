@@ -23,7 +23,7 @@ from dpbandits.mechanisms import (
 )
 from dpbandits.regret.elimination import DiscreteDPSE
 from dpbandits.rewards.run import Run
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.sources import FixedRewards
 
 
 def never_refused(rate, bits):

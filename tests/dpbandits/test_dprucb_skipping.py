@@ -29,7 +29,7 @@ from dpbandits.mechanisms.first_passage import (
 )
 from dpbandits.rewards.heavy_instances import HeavyTailInstance
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw, draw_heavy
-from dpbandits.rewards.matched_sums import (
+from dpbandits.rewards.pareto_sums import (
     BLOCK,
     exponentials,
     growing_sum,

@@ -6,8 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpbandits.identification import evidence
-from dpbandits.identification.evidence import ArmLikelihood, is_better, log_density, log_evidence
+from dpbandits.identification import bayes_factor as evidence
+from dpbandits.identification.bayes_factor import (
+    ArmLikelihood,
+    is_better,
+    log_density,
+    log_evidence,
+)
 
 INF = math.inf
 

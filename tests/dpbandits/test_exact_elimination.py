@@ -24,7 +24,7 @@ from dpbandits._engine.elimination_epochs import (
     tuned_epochs,
 )
 from dpbandits.regret import bennett_elimination, tuned_elimination
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.sources import FixedRewards
 
 
 def exact_tail(lead, pulls, variance, draws, scale):

@@ -79,7 +79,7 @@ class Twice(dpb.ExploreThenCommit):
     def play(self, rewards, horizon, rng):
         sums = rewards.totals(range(rewards.n_arms), self.per_arm)
         sums = 2 * sums + rng.laplace(0.0, 1 / self.epsilon, rewards.n_arms)
-        rewards.rest(int(np.argmax(sums)))
+        rewards.commit(int(np.argmax(sums)))
 
 
 @pytest.mark.statistical

@@ -33,10 +33,10 @@ from dpbandits.stopping.halting import Halting
 
 RUNNING = (
     *("auditing", "cli", "configuration", "trials.planning", "plotting"),
-    *("identification.replicates", "identification.rounds", "identification.evidence"),
+    *("identification.replicates", "identification.rounds", "identification.bayes_factor"),
     *("regret.base", "regret.elimination", "regret.binomial_elimination"),
     *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
-    *("rewards.run", "rewards.streams", "stopping.estimates"),
+    *("rewards.run", "rewards.sources", "stopping.estimates"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
@@ -112,7 +112,7 @@ OTHERS = {
         ),
         "a step of the plain program",
     ),
-    **dict.fromkeys(("rewards.matched_sums",), "builds tables for kernels"),
+    **dict.fromkeys(("rewards.pareto_sums",), "builds tables for kernels"),
     **dict.fromkeys(
         ("regret.heavy.HeavyElimination.plan_epoch", "rewards.populations.patients_left"),
         "asks a source of rewards",

@@ -10,7 +10,7 @@ import dpbandits as dpb
 from dpbandits import plotting
 from dpbandits.cli.commands import main
 from dpbandits.mechanisms import BinaryTree, laplace_noise
-from dpbandits.rewards.streams import CallbackRewards
+from dpbandits.rewards.sources import CallbackRewards
 
 RULE = "estimate NAS --set alpha=0.5 --set beta=0.05 --stream"
 TABLE = "audit DPUCB --epsilon 1 --runs 50 --change 0,0,1 --sampled --table"

@@ -1,5 +1,6 @@
 """Guess-and-double: stretches, restarts, and what it costs."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,6 +13,8 @@ import dpbandits as dpb
 from dpbandits import GuessAndDouble
 from dpbandits.guarantees import NO_PRIVACY
 from dpbandits.regret.base import RegretAlgorithm
+from dpbandits.rewards.run import Ended, Run
+from dpbandits.rewards.sources import FixedRewards
 
 GROWTHS = ("double", "square")
 BASES = [
@@ -86,7 +89,7 @@ class Spy(RegretAlgorithm):
     def play(self, rewards, horizon, rng):
         self.told.append((horizon, rewards.left))
         rewards.total(0, 3)
-        rewards.rest(0)
+        rewards.commit(0)
 
     def regret_bound(self, instance, horizon, times=None):
         return np.sqrt(horizon) * np.minimum(np.asarray(times, float), 1.0)
@@ -105,3 +108,12 @@ def test_what_the_base_is_told_and_what_it_promises(small_instance):
     expected = [[4, 4], [4 + 32**0.5, 4 + 32**0.5 + 8 + 128**0.5]]
     np.testing.assert_allclose(bound, expected, rtol=1e-12)
     assert algorithm.regret_bound(small_instance, 40) == pytest.approx(expected[1][1])
+
+
+def test_the_old_names_of_a_run_still_play_and_say_so():
+    run = Run(FixedRewards([[1, 0], [0, 0]]), np.array([2]))
+    with pytest.warns(DeprecationWarning, match=r"Run\.rest is now Run\.commit"), suppress(Ended):
+        run.rest(1)
+    assert run.counts.tolist() == [[0, 2]]
+    with pytest.raises(AttributeError, match="'Run' object has no attribute 'sum'"):
+        _ = run.sum

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statistical import clopper_pearson, same_law
 
 from dpbandits.rewards import instances, laws
-from dpbandits.rewards.streams import Arms
+from dpbandits.rewards.sources import Arms
 
 
 @pytest.mark.parametrize("n_arms", [3, 5, 10, 20])

@@ -301,7 +301,7 @@ import json
 import dpbandits as dpb
 from dpbandits._engine.acceleration import REFERENCE, accelerators
 from dpbandits.mechanisms.noise import laplace
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 arms = dpb.instances.bernoulli([0.05, 0.95, 0.05])
 pulls = {}

@@ -24,7 +24,7 @@ from dpbandits.divergences import (
     kl,
 )
 from dpbandits.mechanisms import laplace_noise
-from dpbandits.rewards.streams import Source
+from dpbandits.rewards.sources import Source
 from dpbandits.schedules import batch_grid
 
 ALGORITHMS = [

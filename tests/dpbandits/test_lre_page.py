@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 import dpbandits as dpb
 from dpbandits.identification import dplre
-from dpbandits.identification.evidence import ArmLikelihood
+from dpbandits.identification.bayes_factor import ArmLikelihood
 
 U = np.sin(np.linspace(0.0, math.pi / 2, 3001)) ** 2
 GAPS = 2.0 ** (-np.arange(192) / 4)

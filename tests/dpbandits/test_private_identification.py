@@ -30,8 +30,8 @@ from dpbandits.identification import (
     dplre,
     identify,
 )
-from dpbandits.identification.evidence import ArmLikelihood
-from dpbandits.rewards.streams import bernoulli_tape
+from dpbandits.identification.bayes_factor import ArmLikelihood
+from dpbandits.rewards.sources import bernoulli_tape
 from dpbandits.schedules import next_release
 
 INF = math.inf

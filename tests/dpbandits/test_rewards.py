@@ -14,7 +14,7 @@ from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.run import Run
-from dpbandits.rewards.streams import FixedRewards, LawRewards, Source
+from dpbandits.rewards.sources import FixedRewards, LawRewards, Source
 from dpbandits.rewards.truncated_sums import truncated_sum
 
 BOUNDED = [

@@ -18,7 +18,7 @@ from dpbandits.cli.commands import main
 from dpbandits.heavy.robust_means import robust_mean
 from dpbandits.mechanisms import secure_generator
 from dpbandits.rewards.heavy_laws import SampledLaw
-from dpbandits.rewards.streams import Bandit, Source
+from dpbandits.rewards.sources import Bandit, Source
 
 N_RUNS = 6
 HORIZON = 200

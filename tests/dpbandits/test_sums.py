@@ -22,7 +22,7 @@ from test_validation import refusal
 from dpbandits.rewards import truncated_sums as module
 from dpbandits.rewards.binomial import binomial, binomial_by_rejection
 from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw
-from dpbandits.rewards.matched_sums import (
+from dpbandits.rewards.pareto_sums import (
     LINE_ERROR,
     MATCHED_ERROR,
     lower_lines,

@@ -21,7 +21,7 @@ from dpbandits.identification import (
 )
 from dpbandits.identification.batches import BatchedTopTwo
 from dpbandits.identification.thresholds import chernoff_threshold, union_threshold
-from dpbandits.rewards.streams import TableRewards
+from dpbandits.rewards.sources import TableRewards
 from dpbandits.schedules import MOST_PULLS, next_release
 
 N_ARMS = 5

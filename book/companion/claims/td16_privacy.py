@@ -20,7 +20,7 @@ from dpbandits.mechanisms import HybridCounter, laplace_log_cdf, laplace_noise
 from dpbandits.mechanisms.counters import SPLITS
 from dpbandits.regret import dp_ucb_int
 from dpbandits.regret.dp_ucb_int import input_of
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.sources import FixedRewards
 from dpbandits.schedules import noise_bracket, noise_width
 
 Floats = NDArray[np.float64]

@@ -47,7 +47,7 @@ from dpbandits.plotting.style import (
     make_panels,
 )
 from dpbandits.regret.simulation import Runs
-from dpbandits.rewards.streams import Arms
+from dpbandits.rewards.sources import Arms
 
 _LONG, _DOTS, _CHAIN = (0, (9, 2)), (0, (1.2, 0.9)), (0, (6, 1.2, 1.2, 1.2))
 

@@ -29,9 +29,9 @@ from companion.ratios import ratio_of_means
 from companion.rounding import rounded_table
 from companion.tables import tabulate
 from dpbandits._arrays import Rng
+from dpbandits.identification.bayes_factor import ArmLikelihood, log_evidence
 from dpbandits.identification.characteristic import characteristic_time
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.evidence import ArmLikelihood, log_evidence
 from dpbandits.identification.replicates import Identifications
 from dpbandits.identification.transport import transportation_cost
 from dpbandits.mechanisms import laplace
@@ -52,7 +52,7 @@ from dpbandits.plotting.style import (
     small_multiples,
 )
 from dpbandits.rewards.instances import BernoulliInstance
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 LOOKS = {
     "DP-LRE": Look(COLOURS["green"], "-", "X", 2.0),

@@ -85,7 +85,7 @@ class Accelerator:
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> from dpbandits.rewards.streams import DrawnRewards
+    >>> from dpbandits.rewards.sources import DrawnRewards
     >>> accelerators(dpb.DPUCB, DrawnRewards)[0].name
     'skipping'
     """
@@ -146,7 +146,7 @@ def accelerates(
         Classes of algorithms, each exactly as it is: subclasses are not meant.
     on : type
         Type of the input, exactly: of a source of rewards, such as
-        `dpbandits.rewards.streams.DrawnRewards`; or, for stopping rules, whatever their law of
+        `dpbandits.rewards.sources.DrawnRewards`; or, for stopping rules, whatever their law of
         samples, `dpbandits.rewards.laws.Law`; or `TableRuns`, or `ExactRun`.
     name : str
         What it is called in ``how=...``. Of those that are entered for a class and a type of
@@ -236,7 +236,7 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> from dpbandits.rewards.streams import DrawnRewards
+    >>> from dpbandits.rewards.sources import DrawnRewards
     >>> [each.name for each in accelerators(dpb.DPUCB, DrawnRewards)]
     ['skipping', 'pull by pull']
     """
@@ -343,7 +343,7 @@ def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> from dpbandits.rewards.streams import DrawnRewards
+    >>> from dpbandits.rewards.sources import DrawnRewards
     >>> what_plays(dpb.GuessAndDouble(dpb.DPUCB(1.0)), DrawnRewards, None, 10**6)
     'skipping within each part: its law up to 5e-09'
     """

@@ -16,7 +16,7 @@ from dpbandits._validation import check_integer
 from dpbandits.guarantees import NO_PRIVACY, Guaranteed, PrivacyGuarantee, check_guarantee
 from dpbandits.identification.base import IdentificationAlgorithm
 from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards.streams import FixedRewards
+from dpbandits.rewards.sources import FixedRewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import StoppingRule
 from dpbandits.trials.group_sequential import ENDS, GroupSequential

@@ -38,7 +38,7 @@ from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.tape_runner import LIKELY, Program
 from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
-from dpbandits.rewards.streams import FixedRewards, TableEndedError
+from dpbandits.rewards.sources import FixedRewards, TableEndedError
 from dpbandits.rewards.tables import Tables
 
 __all__ = ["audit", "audit_by_search"]

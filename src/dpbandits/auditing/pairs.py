@@ -8,7 +8,7 @@ import numpy as np
 
 from dpbandits._arrays import Floats
 from dpbandits._validation import check_integer, check_number
-from dpbandits.rewards.streams import check_table
+from dpbandits.rewards.sources import check_table
 
 __all__ = ["TablePair"]
 

@@ -30,7 +30,7 @@ from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.regret.simulation import simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.rewards.laws import Law
-from dpbandits.rewards.streams import Arms
+from dpbandits.rewards.sources import Arms
 
 __all__ = ["audit", "estimate", "identify", "look", "main", "plan", "read_counts", "run"]
 

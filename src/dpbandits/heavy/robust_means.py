@@ -26,7 +26,7 @@ from dpbandits.configuration import (
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.mechanisms.randomised_response import lie_probability, randomised_response
-from dpbandits.rewards.streams import rounded_truncated
+from dpbandits.rewards.sources import rounded_truncated
 
 CENTRAL_FAILURE = (1.5, 3.0)
 """`central_width` fails with at most these times e^−L: in one given direction, in either."""

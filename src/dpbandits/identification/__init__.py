@@ -35,7 +35,7 @@ from dpbandits.identification.replicates import (
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.identification.transport import calibrated_cost, transportation_cost
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, isis2
-from dpbandits.rewards.streams import DrawnRewards, Rewards, TableRewards
+from dpbandits.rewards.sources import DrawnRewards, Rewards, TableRewards
 
 __all__ = [
     "DPLRE",

@@ -16,7 +16,7 @@ from dpbandits.guarantees import NO_PRIVACY, Labelled, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation, PatientRun, PopulationRewards
 from dpbandits.rewards.run import Ended, ProtocolError, Run
-from dpbandits.rewards.streams import FixedRewards, Rewards
+from dpbandits.rewards.sources import FixedRewards, Rewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.schedules import MOST_PULLS
 

@@ -13,7 +13,7 @@ from dpbandits.configuration import Budget, Fraction, between
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.identification.base import IdentificationAlgorithm
-from dpbandits.identification.evidence import ArmLikelihood, judge
+from dpbandits.identification.bayes_factor import ArmLikelihood, judge
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.run import Run
@@ -28,7 +28,7 @@ class DPLRE(IdentificationAlgorithm):
 
     Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by its exact law.
     The leader B is the arm whose likelihood is largest at the largest mean. It beats an arm b when
-    the evidence that it has the larger mean (`dpbandits.identification.evidence`) reaches
+    the evidence that it has the larger mean (`dpbandits.identification.bayes_factor`) reaches
     (K − 1)/δ·max(1, N_max/(15√(K − 1) N_b))², with N the pulls and N_max the largest of them, and
     is recommended when it beats all others. The first batches have ⌈log((K − 1)/δ)/d_ε(1, ½)⌉
     pulls, as no test can succeed much earlier; later ones are planned from the evidence that is

@@ -28,7 +28,7 @@ from dpbandits.identification.base import (
 from dpbandits.results import Replicates
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.populations import FinitePopulation, PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [

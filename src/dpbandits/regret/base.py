@@ -21,7 +21,7 @@ from dpbandits.configuration import Configuration, Count, checked_arguments
 from dpbandits.guarantees import NO_PRIVACY, Labelled, PrivacyGuarantee
 from dpbandits.rewards.instances import BernoulliInstance, BoundedInstance
 from dpbandits.rewards.run import Ended, ProtocolError, Run
-from dpbandits.rewards.streams import Bandit, FixedRewards, Source
+from dpbandits.rewards.sources import Bandit, FixedRewards, Source
 from dpbandits.rewards.tables import Tables, least_horizon
 from dpbandits.schedules import MOST_PULLS
 
@@ -159,7 +159,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
 
     @checked_arguments
     def parts(self, pulls: Count) -> Sequence[tuple[RegretAlgorithm, int]]:
-        """Return what `play` lets other algorithms play, by `Run.let`: here nothing.
+        """Return what `play` lets other algorithms play, by `Run.delegate`: here nothing.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ class BennettDPSE(RegretAlgorithm):
         viable, last = np.arange(rewards.n_arms), list[Floats]()
         for epoch, pulls in enumerate(plan.pulls):
             if viable.size == 1:
-                rewards.rest(viable[0])
+                rewards.commit(viable[0])
             sums, squares = rewards.moments_in_turn(viable, pulls)
             released = np.array([sums, sums - squares])
             if self.epsilon < np.inf:

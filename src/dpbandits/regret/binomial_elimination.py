@@ -108,7 +108,7 @@ class BinomialDPSE(RegretAlgorithm):
             stays = [count == best or not rules_out_kernel(best, count, *law) for count in counts]
             viable = viable[stays]
             if viable.size == 1:
-                rewards.rest(viable[0])
+                rewards.commit(viable[0])
 
     def plan(self, n_arms: int, horizon: int) -> ReleasePlan:
         """Return when it releases, and at which level it tests: `release_plan`.

@@ -80,7 +80,7 @@ class DPSE(RegretAlgorithm):
             epoch += 1
             plan = self.plan_epoch(viable.size, epoch, horizon)
             viable = self._left(rewards, viable, plan, rng)
-        rewards.rest(viable[0])
+        rewards.commit(viable[0])
 
     def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
         """Play an epoch and return the arms that are left."""

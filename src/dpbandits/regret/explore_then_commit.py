@@ -106,7 +106,7 @@ class ExploreThenCommit(RegretAlgorithm):
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         sums = rewards.totals(range(rewards.n_arms), self.per_arm)
         sums += laplace_noise(rng, 1 / self.epsilon, rewards.n_arms)  # from here on private
-        rewards.rest(int(rng.choice(np.flatnonzero(sums == sums.max()))))
+        rewards.commit(int(rng.choice(np.flatnonzero(sums == sums.max()))))
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         return partial(

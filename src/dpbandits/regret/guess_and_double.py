@@ -132,7 +132,7 @@ class GuessAndDouble(RegretAlgorithm):
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         for guess, start, stop in self.stretches():
-            rewards.let(self.base, guess, stop - start, rng)
+            rewards.delegate(self.base, guess, stop - start, rng)
 
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None

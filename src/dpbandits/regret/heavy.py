@@ -170,7 +170,7 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
             plan = self.plan_epoch(rewards, viable.size, epoch, horizon)
             means = np.array(list(self._released(plan, rewards, viable, rng)))
             viable = viable[means.max() - means <= plan.threshold]
-        rewards.rest(viable[0])
+        rewards.commit(viable[0])
 
     def _released(
         self, plan: HeavyEpochPlan, rewards: Run, viable: Ints, rng: Rng

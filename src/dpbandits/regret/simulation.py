@@ -24,7 +24,7 @@ from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.results import Replicates, axes_of
 from dpbandits.rewards.instances import BernoulliInstance, CallbackInstance
-from dpbandits.rewards.streams import Arms
+from dpbandits.rewards.sources import Arms
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]

@@ -78,7 +78,7 @@ class TunedDPSE(RegretAlgorithm):
         viable = np.arange(rewards.n_arms)
         for epoch, pulls in enumerate(self.epochs(rewards.n_arms, horizon), start=1):
             if viable.size == 1:
-                rewards.rest(viable[0])
+                rewards.commit(viable[0])
             means = rewards.totals(viable, pulls) / pulls
             if self.epsilon < np.inf:
                 means += laplace_noise(rng, 1 / (self.epsilon * pulls), viable.size)

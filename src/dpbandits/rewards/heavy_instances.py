@@ -31,7 +31,7 @@ from dpbandits.rewards.heavy_laws import (
     SampledLaw,
     TwoPointHeavyLaw,
 )
-from dpbandits.rewards.streams import MOST_ARMS, Arms, Source, read_only
+from dpbandits.rewards.sources import MOST_ARMS, Arms, Source, read_only
 from dpbandits.rewards.truncated_sums import rounded_truncated_sum, truncated_sum
 
 __all__ = [

@@ -27,7 +27,7 @@ from dpbandits._validation import (
     shown,
 )
 from dpbandits.configuration import Configuration, Number, Order, Positive, between
-from dpbandits.rewards.streams import Tape
+from dpbandits.rewards.sources import Tape
 
 __all__ = [
     "CallbackLaw",

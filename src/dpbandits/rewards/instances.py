@@ -22,7 +22,7 @@ from dpbandits.rewards.heavy_instances import (
     pareto,
     twzw22,
 )
-from dpbandits.rewards.streams import (
+from dpbandits.rewards.sources import (
     MOST_ARMS,
     Bandit,
     CallbackRewards,

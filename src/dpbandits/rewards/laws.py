@@ -25,7 +25,7 @@ from dpbandits._validation import (
 )
 from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import read_only
+from dpbandits.rewards.sources import read_only
 
 _KINDS = TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53

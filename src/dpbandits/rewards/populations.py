@@ -14,7 +14,7 @@ from dpbandits._arrays import Floats, Rng
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.run import Run
-from dpbandits.rewards.streams import Bandit, Source, read_only
+from dpbandits.rewards.sources import Bandit, Source, read_only
 
 _MOST = 10**9 - 1
 """Patients of all arms that NumPy's hypergeometric sampler can serve."""
@@ -345,8 +345,8 @@ class PatientRun(Run):
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls at which the pulls are counted; the last ends the run.
     how : str, optional
-        What plays the parts that `let` hands over: the name of an accelerator, or "reference" for
-        plain programs. None leaves the choice to what plays them.
+        Name of the accelerator of the parts that `delegate` hands over, or "reference" for plain
+        programs. None leaves the choice to the table of accelerators.
 
     Examples
     --------

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_integer
-from dpbandits.rewards.streams import Source
+from dpbandits.rewards.sources import Source
 
 
 class Ended(BaseException):
@@ -69,7 +70,7 @@ def _each_once(arms: Sequence[int] | NDArray[Any]) -> list[int]:
 
 
 class Playable(Protocol):
-    """An algorithm that can be handed a part of a run, by `Run.let`.
+    """An algorithm that can be handed a part of a run, by `Run.delegate`.
 
     Examples
     --------
@@ -121,8 +122,8 @@ class Run:
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls, from 1, at which the pulls are counted; the last ends the run.
     how : str, optional
-        What plays the parts that `let` hands over: the name of an accelerator, or "reference" for
-        plain programs. None leaves the choice to what plays them.
+        Name of the accelerator of the parts that `delegate` hands over, or "reference" for plain
+        programs. None leaves the choice to the table of accelerators.
 
     Attributes
     ----------
@@ -135,16 +136,16 @@ class Run:
     ends : list of int
         Numbers of pulls after which a request for rewards was met, by `total`, `totals`,
         `rounded_totals`, `moments`, `moments_in_turn`, `truncated_totals` or
-        `rounded_truncated_totals`; and the ends of epochs within `let`.
+        `rounded_truncated_totals`; and the ends of epochs within `delegate`.
 
     Examples
     --------
-    >>> from dpbandits.rewards.streams import FixedRewards
+    >>> from dpbandits.rewards.sources import FixedRewards
     >>> run = Run(FixedRewards([[1, 0, 1, 0], [0, 0, 1, 1]]), np.array([3, 6]))
     >>> run.total(0, 2), run.totals([0, 1], 1).tolist()
     (1.0, [1.0, 0.0])
     >>> try:
-    ...     run.rest(1)
+    ...     run.commit(1)
     ... except Ended:
     ...     print(run.counts.tolist(), run.ends)
     [[3, 0], [3, 3]] [2, 4]
@@ -416,7 +417,7 @@ class Run:
         self.ends.append(self.time)
         return (self.source.rounded_truncated_total(arm, size, bound, rng) for arm in listed)
 
-    def rest(self, arm: int) -> NoReturn:
+    def commit(self, arm: int) -> NoReturn:
         """Pull an arm until the run ends; its rewards are not asked for.
 
         Parameters
@@ -434,8 +435,8 @@ class Run:
         self._pull([_arm(arm)], self.left + 1)
         raise Ended
 
-    def let(self, algorithm: Playable, horizon: int, pulls: int, rng: Rng) -> None:
-        """Let another algorithm play the next pulls, from nothing.
+    def delegate(self, algorithm: Playable, horizon: int, pulls: int, rng: Rng) -> None:
+        """Have another algorithm play the next pulls, from nothing.
 
         Parameters
         ----------
@@ -444,7 +445,7 @@ class Run:
         horizon : int
             Horizon that it is told.
         pulls : int
-            How many pulls it is let, at least 1.
+            Number of pulls that it plays, at least 1.
         rng : numpy.random.Generator
             Source of its noise.
 
@@ -517,3 +518,12 @@ class Run:
         turns, rest = np.divmod(made, len(arms))
         for place, arm in enumerate(arms):
             rows[:, arm] += turns + (place < rest)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            new = {"rest": "commit", "let": "delegate"}.get(name)
+            if new is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warnings.warn(f"Run.{name} is now Run.{new}", DeprecationWarning, stacklevel=2)
+            return getattr(self, new)

@@ -24,7 +24,7 @@ from dpbandits.rewards.heavy_laws import (
     TwoPointHeavyLaw,
     draw_heavy,
 )
-from dpbandits.rewards.streams import rounded_truncated
+from dpbandits.rewards.sources import rounded_truncated
 
 _BINS = 256
 _SINGLE = 4096  # rewards expected above the bins

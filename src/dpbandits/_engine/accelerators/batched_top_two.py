@@ -42,7 +42,7 @@ from dpbandits.identification.transport import (
 )
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.populations import PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards, Tape, begin_run, fixed_rewards, tape_of
+from dpbandits.rewards.sources import DrawnRewards, Tape, begin_run, fixed_rewards, tape_of
 from dpbandits.schedules import MOST_PULLS, next_release_kernel
 
 __all__ = ["BatchState", "Rule", "rule_of", "run_batches"]

@@ -24,7 +24,7 @@ from dpbandits.mechanisms import laplace
 from dpbandits.mechanisms.noisy_counts import rules_out_kernel, tail_coefficients
 from dpbandits.regret.binomial_elimination import BinomialDPSE
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 _PLACES = 512  # of the table, for each epoch
 _STEP = 0.1  # between two leaders of the grid, in units of a count's standard deviation

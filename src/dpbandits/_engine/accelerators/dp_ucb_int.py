@@ -33,7 +33,7 @@ from dpbandits.mechanisms import laplace, laplace_below, laplace_cdf_kernel
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_ucb_int import DPUCBInt
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import (
+from dpbandits.rewards.sources import (
     DrawnRewards,
     LawRewards,
     Rewards,

@@ -12,13 +12,21 @@ from dpbandits._engine.acceleration import accelerates, plays_many
 from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits._engine.streams import Streams, begin_stream
 from dpbandits.identification.base import Decision
+from dpbandits.identification.bayes_factor import (
+    CAPACITY,
+    START,
+    Table,
+    judge,
+    peak,
+    table_of,
+    take_in,
+)
 from dpbandits.identification.dplre import DPLRE
-from dpbandits.identification.evidence import CAPACITY, START, Table, judge, peak, table_of, take_in
 from dpbandits.identification.transport import transportation_cost_kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 __all__ = ["EliminationRule", "rule_of"]
 

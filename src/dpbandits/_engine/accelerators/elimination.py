@@ -24,7 +24,7 @@ from dpbandits.regret.bennett_elimination import BennettDPSE
 from dpbandits.regret.elimination import DPSE, SuccessiveElimination
 from dpbandits.regret.tuned_elimination import TunedDPSE
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 from dpbandits.schedules import (
     MOST_PULLS,
     elimination_epoch_kernel,

@@ -40,7 +40,7 @@ from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.rewards.heavy_instances import HeavyRewards
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
-from dpbandits.rewards.matched_sums import exponentials, growing_sum, lower_lines, matched_rows
+from dpbandits.rewards.pareto_sums import exponentials, growing_sum, lower_lines, matched_rows
 
 __all__ = ["MAX_WALKS", "WALK_ERROR", "TreeSkipTally", "tree_skip_and_tally"]
 

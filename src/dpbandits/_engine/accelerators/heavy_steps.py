@@ -23,7 +23,7 @@ from dpbandits.regret.dprucb import DPRUCB
 from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
 from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
 from dpbandits.rewards.heavy_laws import GIVEN, next_heavy
-from dpbandits.rewards.streams import Tape
+from dpbandits.rewards.sources import Tape
 
 __all__ = ["TreeIndex", "bonus_at", "grown_by", "grown_power", "play_by_steps", "tree_index_of"]
 

@@ -44,7 +44,7 @@ from dpbandits.mechanisms.first_passage import (
 from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 
 # These steer only the speed.
 _NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise

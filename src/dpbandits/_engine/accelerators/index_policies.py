@@ -21,7 +21,7 @@ from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_ucb import DPUCB, UCB
 from dpbandits.regret.dp_ucb_hybrid import DPUCBBound, DPUCBHybrid
-from dpbandits.rewards.streams import (
+from dpbandits.rewards.sources import (
     FixedRewards,
     LawRewards,
     Rewards,

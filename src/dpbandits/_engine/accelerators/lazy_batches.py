@@ -33,7 +33,7 @@ from dpbandits.regret.lazy import LazyBatches
 from dpbandits.regret.lazy_dp_ts import LazyDPTS
 from dpbandits.regret.lazy_ucb import AdaPUCB, AnytimeLazyUCB
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import (
+from dpbandits.rewards.sources import (
     DrawnRewards,
     LawRewards,
     Tape,

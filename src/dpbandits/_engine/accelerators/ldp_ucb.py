@@ -14,7 +14,7 @@ from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.ldp_ucb import LDPUCB
-from dpbandits.rewards.streams import (
+from dpbandits.rewards.sources import (
     DrawnRewards,
     LawRewards,
     Rewards,

@@ -16,7 +16,7 @@ from dpbandits.regret.base import Play, Times
 from dpbandits.regret.robust_ucb import ROBUST_FACTOR, RobustUCB
 from dpbandits.rewards.heavy_instances import GivenRewards, HeavyRewards
 from dpbandits.rewards.heavy_laws import GIVEN, next_heavy
-from dpbandits.rewards.streams import Tape, refill, tape_of
+from dpbandits.rewards.sources import Tape, refill, tape_of
 
 __all__ = ["play_anytime"]
 

@@ -52,7 +52,7 @@ from dpbandits.regret.base import Play, Times
 from dpbandits.regret.dp_ucb import DPUCB, UCB
 from dpbandits.regret.dp_ucb_hybrid import DPUCBBound, HybridIndex
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.streams import DrawnRewards
+from dpbandits.rewards.sources import DrawnRewards
 from dpbandits.schedules import noise_bracket_kernel
 
 __all__ = ["MAX_SKIPS", "SKIP_ERROR", "SkipTally", "skip_and_tally"]

@@ -19,7 +19,7 @@ from dpbandits.identification.thresholds import (
 from dpbandits.identification.top_two import TopTwo
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import PopulationRewards
-from dpbandits.rewards.streams import DrawnRewards, running_sums
+from dpbandits.rewards.sources import DrawnRewards, running_sums
 
 NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
 """Stand for rewards that are drawn, and pulls of which no account is kept."""

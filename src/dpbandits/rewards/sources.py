@@ -44,7 +44,7 @@ class Rewards(Protocol):
 
     Examples
     --------
-    >>> from dpbandits.rewards.streams import FixedRewards, Rewards
+    >>> from dpbandits.rewards.sources import FixedRewards, Rewards
     >>> def first_reward(rewards: Rewards) -> float:
     ...     return rewards.total(0, 1)
     >>> first_reward(FixedRewards([[1, 0], [0, 0]]))
@@ -79,7 +79,7 @@ class Source(abc.ABC):
 
     Examples
     --------
-    >>> from dpbandits.rewards.streams import Source
+    >>> from dpbandits.rewards.sources import Source
     >>> class Alternating(Source):
     ...     n_arms = 2
     ...     pulls = 0
@@ -408,7 +408,7 @@ class Bandit(Arms, abc.ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from dpbandits.rewards.streams import Bandit, FixedRewards
+    >>> from dpbandits.rewards.sources import Bandit, FixedRewards
     >>> class Certain(Bandit):
     ...     name, means = "certain", np.array([0.0, 1.0])
     ...

@@ -22,7 +22,7 @@ from dpbandits._arrays import Floats, Rng
 from dpbandits._engine.kernels import kernel
 from dpbandits.rewards.binomial import binomial_by_rejection
 from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
-from dpbandits.rewards.streams import read_only
+from dpbandits.rewards.sources import read_only
 
 BLOCK = 1024
 """Rewards that are drawn at once; few enough for a processor's first cache."""
@@ -398,7 +398,7 @@ def growing_sum(
     """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop.
 
     Exact in law for two points, and for Pareto laws up to a total variation distance of
-    `dpbandits.rewards.matched_sums.MATCHED_ERROR`.
+    `dpbandits.rewards.pareto_sums.MATCHED_ERROR`.
 
     Parameters
     ----------
