@@ -1,6 +1,7 @@
-"""Every algorithm by its name: what tests, tables, the reference and the command line go through.
+"""The registries: every algorithm by its name, for tests, tables, reference and command line.
 
-An algorithm joins with one line here: the import of its class.
+An algorithm joins with one line here, the import of its class, and its name in
+``dpbandits.__all__``, which is a literal because type checkers read no other.
 """
 
 from __future__ import annotations

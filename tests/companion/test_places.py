@@ -1,4 +1,4 @@
-"""An algorithm is added by its file, one line in the registry and one in the tests, as promised.
+"""An algorithm is added by its file and a line in three others, as promised.
 
 So are two toys: one that decides early, and an elimination, whose first decision is late.
 """
@@ -155,6 +155,7 @@ class PaperElimination(RegretAlgorithm):
 WRONG = {"SilentElimination": (NOISE, "0.0"), "HastyElimination": (DECLARED, "")}
 """Eliminations that are wrong: without noise, and without a word on their first decision."""
 ENTRIES, TESTS = "src/dpbandits/algorithms.py", "tests/dpbandits/test_registry.py"
+NAMES = "src/dpbandits/__init__.py"
 FILES = {
     "src/dpbandits/regret/toy.py": TOY,
     "src/dpbandits/regret/paper_elimination.py": ELIMINATION,
@@ -162,11 +163,13 @@ FILES = {
 LINES = {
     "Toy": {
         ENTRIES: "from dpbandits.regret.toy import Toy as Toy\n",
+        NAMES: '    "Toy",\n',
         TESTS: '    "Toy": [dpb.Toy(epsilon=2.0), dpb.Toy(epsilon=5.0, m=200)],\n',
     },
     "PaperElimination": {
         ENTRIES: "from dpbandits.regret.paper_elimination import PaperElimination as "
         "PaperElimination\n",
+        NAMES: '    "PaperElimination",\n',
         TESTS: '    "PaperElimination": [dpb.PaperElimination(2.0), dpb.PaperElimination(0.5)],\n',
     },
 }
@@ -177,10 +180,15 @@ for _name, (_right, _wrong) in WRONG.items():
     FILES[f"src/dpbandits/regret/{_name.lower()}.py"] = _text
     LINES[_name] = {
         ENTRIES: f"from dpbandits.regret.{_name.lower()} import {_name} as {_name}\n",
+        NAMES: f'    "{_name}",\n',
         TESTS: f'    "{_name}": [dpb.{_name}(2.0)],\n',
     }
-BEFORE = {ENTRIES: "from dpbandits.regret.base import", TESTS: '    "UCB": '}
-"""What of each file the lines stand before."""
+BEFORE = {
+    ENTRIES: "from dpbandits.regret.base import",
+    NAMES: '    "UCB",',
+    TESTS: '    "UCB": ',
+}
+"""The text before which the lines of each file are put."""
 SUITES = [f"tests/dpbandits/test_{name}.py" for name in ("registry", "audit_registry", "rewards")]
 
 
@@ -241,12 +249,13 @@ def test_the_package_and_its_reference_have_it(copy):
     assert status == 0 and words.split() == ["True"] * 4, words
 
 
-def test_a_forgotten_line_is_noticed(copy):
-    path = copy / TESTS
+@pytest.mark.parametrize(
+    ("name", "test"), [(TESTS, "covers_the_registry"), (NAMES, "has_the_registries")]
+)
+def test_a_forgotten_line_is_noticed(copy, name, test):
+    path = copy / name
     text = path.read_text("utf-8")
-    path.write_text(text.replace(LINES["Toy"][TESTS], ""), "utf-8")
-    status, words = run(
-        copy, "-m", "pytest", "-q", "-k", "covers_the_registry", str(path.relative_to(copy))
-    )
+    path.write_text(text.replace(LINES["Toy"][name], ""), "utf-8")
+    status, words = run(copy, "-m", "pytest", "-q", "-k", test, TESTS)
     path.write_text(text, "utf-8")
     assert status == 1 and "1 failed" in words, words

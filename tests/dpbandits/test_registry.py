@@ -3,6 +3,7 @@
 An algorithm joins these tests with one line in `CONFIGURATIONS`, `IDENTIFIERS` or `RULES`.
 """
 
+import ast
 import copy
 import dataclasses
 import inspect
@@ -166,6 +167,32 @@ def test_the_registry_covers_the_package(table, registry, base):
     assert found == set(registry.values())
     for name, cls in registry.items():
         assert cls.__name__ == name and getattr(dpb, name) is cls and name in dpb.__all__
+
+
+def exported(source):
+    """Names that a type checker finds in ``__all__``; an error where it is more than a literal."""
+    changes = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Call)
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, changes)]
+    (literal,) = (node for node in nodes if "__all__" in ast.unparse(node))
+    assert isinstance(literal, ast.Assign)
+    return ast.literal_eval(literal.value)
+
+
+def test_the_names_of_the_package_are_a_literal_that_has_the_registries():
+    names = exported(inspect.getsource(dpb))
+    assert names == dpb.__all__ and len(set(names)) == len(names)
+    entered = names[names.index("AdaPKLUCB") :]
+    assert set(entered) == ALL.keys(), "algorithms come last"
+    assert all(hasattr(dpb, name) for name in names)
+
+
+@pytest.mark.parametrize("more", ["__all__ += [*registry]", "__all__.append('x')"])
+def test_names_that_are_added_later_are_noticed(more):
+    assert exported("__all__ = ['a', 'b']") == ["a", "b"], "control"
+    with pytest.raises(ValueError, match="too many values"):
+        exported(f"__all__ = ['a', 'b']\n{more}")
+    with pytest.raises(ValueError, match="malformed node"):
+        exported("__all__ = ['a', *registry]")
 
 
 def test_labels_are_distinct():
