@@ -91,7 +91,7 @@ def cell_problems(cells: list[str]) -> list[str]:
         code = "\n".join(line.partition("#")[0] for line in lines)
         problems += [
             f"cell with {word}: {start}"
-            for word in ("glue", "assert")
+            for word in ("glue", "fix", "assert")
             if re.search(rf"\b{word}\b", code)
         ]
     return problems
@@ -284,7 +284,7 @@ def check_form(browser, base: str, html, name: str, report) -> None:
 
 PLANT = """() => {
     const node = document.createElement('div');
-    const code = 'x = 1\\n'.repeat(30) + 'glue("a", 1)\\nassert ' + 'y'.repeat(90);
+    const code = 'x = 1\\n'.repeat(30) + 'glue("a", page.fix("b"))\\nassert ' + 'y'.repeat(90);
     node.innerHTML = '<div class="cell_input"><pre>' + code + '</pre></div>'
         + '<figure id="planted-figure"><img alt="x" src="x.png"></figure>'
         + '<div style="overflow-x: auto; width: 100px"><div style="width: 900px">wide</div></div>'
@@ -295,7 +295,7 @@ PLANT = """() => {
     document.querySelector('.bd-article').append(node);
 }"""
 PLANTED = {
-    "cells in sight": ("lines", "columns", "glue", "assert"),
+    "cells in sight": ("lines", "columns", "glue", "fix", "assert"),
     "picture": ("words before",),
     "figures": ("is no SVG",),
     "folds": ("does not hear", "has no name"),

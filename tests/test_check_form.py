@@ -21,6 +21,7 @@ GOOD = {"name": "f", "svg": True, "width": 672, "narrow": True, "opens": True}
         ("y" * COLUMNS, ""),
         ("y" * (COLUMNS + 1), f"cell of {COLUMNS + 1} columns"),
         ('glue("a", 1)', "cell with glue"),
+        ('page.fix("a", 1)', "cell with fix"),
         ("from myst_nb import glue", "cell with glue"),
         ("glued = 1  # no glue, and we assert nothing", ""),
         ("for x in y:\n    assert x", "cell with assert"),

@@ -1,9 +1,9 @@
 """What a chapter puts on its page and beside it: a line of facts, and figures with their files.
 
 A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks what a preset
-means there, `Page.quiet` says with what the page was computed (`Page.facts` in chapters that do not
-yet have the form), and `Page.publish` writes a figure's files
-to ``book/figures``, from where the line below the figure, the gallery and the explorer take them.
+means there, `Page.quiet` says with what the page was computed, `Page.fix` keeps a number for the
+text, `Page.table` shows a table, and `Page.publish` writes a figure's files to ``book/figures``,
+from where the line below the figure, the gallery and the explorer take them.
 Vector files are drawn from these when the pages are built (`companion.vector_files`).
 """
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import pandas as pd
 
 from companion.chapters import PRESETS, Preset, find_root
+from companion.formulas import SUPERSCRIPTS
 from companion.keeping import keep_runs
 from companion.rounding import SHOWN, rounded_data
 from companion.tables import from_csv, to_csv
@@ -37,9 +38,11 @@ __all__ = [
     "Page",
     "Published",
     "number",
+    "power_of_ten",
     "published",
     "published_names",
     "ran_as_said",
+    "share",
     "short",
     "what_ran",
 ]
@@ -125,14 +128,6 @@ class Page(Configuration):
         """Return what the preset stands for."""
         return {"smoke": smoke, "quick": quick, "paper": paper}[self.preset]
 
-    def facts(self, text: str = "") -> None:
-        """Write the line at the top of the page: preset, seed, and in MyST what was run.
-
-        An example of the latter is ``f"{RUNS} runs of {number(T)} pulls"``.
-        """
-        show: Any = importlib.import_module("IPython.display")
-        show.display(show.Markdown(f"*{self._line(text)}*"))
-
     def quiet(self, runs: str = "") -> None:
         """Hand the quiet line under the title what it says of this execution.
 
@@ -140,8 +135,17 @@ class Page(Configuration):
         ``quiet`` in the text of the chapter. From here on the chapter's runs are kept.
         """
         keep_runs(find_root())
+        self.fix(FACTS, self._line(runs))
+
+    def fix(self, name: str, value: object) -> None:
+        """Keep a number for the text, which has it as ``{glue:text}`` under this name."""
         glue: Any = importlib.import_module("myst_nb").glue
-        glue(FACTS, self._line(runs), display=False)
+        glue(name, value, display=False)
+
+    def table(self, lines: Iterable[str]) -> None:
+        """Show the lines of a table in Markdown."""
+        show: Any = importlib.import_module("IPython.display")
+        show.display(show.Markdown("\n".join(lines)))
 
     def _line(self, text: str) -> str:
         """Write preset, seed, and what was run."""
@@ -296,8 +300,30 @@ def number(value: float) -> str:
     digit = written.rstrip("0")
     if len(written) < 5 or len(digit) > 1:
         return f"{int(value):,}"
-    power = str(len(written) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{'-' if value < 0 else ''}{'' if digit == '1' else f'{digit}·'}10{power}"
+    power = power_of_ten(len(written) - 1)
+    return f"{'-' if value < 0 else ''}{'' if digit == '1' else f'{digit}·'}{power}"
+
+
+def power_of_ten(exponent: float) -> str:
+    """Write a power of ten whose exponent is rounded to a whole number.
+
+    Examples
+    --------
+    >>> power_of_ten(7), power_of_ten(-96.8)
+    ('10⁷', '10⁻⁹⁷')
+    """
+    return "10" + f"{exponent:.0f}".translate(SUPERSCRIPTS)
+
+
+def share(part: float, digits: int = 1) -> str:
+    """Write a part of one in per cent, without the sign.
+
+    Examples
+    --------
+    >>> share(0.0517)
+    '5.2'
+    """
+    return f"{100 * part:.{digits}f}"
 
 
 def grouped(count: float) -> str:

@@ -162,7 +162,7 @@ def test_only_the_books_own_parameters_are_its_own(capsys):
     assert Page("03", "paper", 0, n_jobs=4).at_its_own
     for other in (Page("03", "paper", 1), Page("03", "quick", 0)):
         assert not other.at_its_own
-        other.facts("3 runs")
+        other.table(["| a |", "| --- |", "| 1 |"])
         assert "Markdown" in capsys.readouterr().out
 
 

@@ -12,7 +12,7 @@ from dpbandits._validation import check_fraction, check_integer, check_kind, che
 from dpbandits.identification import DPLRE, DPTT, AdaPTTStar, DPSEIdentifier, TopTwo
 from dpbandits.identification.base import check_unique_best_arm
 from dpbandits.rewards.instances import bernoulli
-from dpbandits.trials.fixed_design import FixedDesign
+from dpbandits.trials.fixed_design import FixedDesign, fixed_design
 
 _ROW = "{:12} {:8} {:>12} {:>25} {:>12} {:>12}".format
 _TRIALS_ROW = "{:10} {:9} {:>17} {:>17} {:>7} {:>24} {:>9} {:>8}".format
@@ -402,7 +402,7 @@ def plan_trial(
         delta,
         identification.sample_lower_bound(supply.means, epsilon, delta),
         identification.sample_lower_bound(supply.means, math.inf, delta),
-        identification.fixed_design(supply, delta, epsilon),
-        identification.fixed_design(supply, delta),
+        fixed_design(supply, delta, epsilon),
+        fixed_design(supply, delta),
         tuple(trials.values()),
     )
