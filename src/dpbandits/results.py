@@ -1,19 +1,22 @@
-"""What replicates are shown as: one line, a small table in a notebook, a frame, a picture."""
+"""Results of replicates as a line of text, a table in a notebook, a file, a frame, a picture."""
 
 from __future__ import annotations
 
 import html
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dpbandits._files import write_atomically
+
 __all__ = ["Replicates"]
 
 
 class Replicates:
-    """Base of `Runs`, `Estimates`, `Identifications` and `Trials`.
+    """Base of `Runs`, `Estimates`, `Identifications`, `Trials` and `MeanErrors`.
 
     Examples
     --------
@@ -54,6 +57,19 @@ class Replicates:
             Here: a subclass defines it.
         """
         raise TypeError(f"{type(self).__name__} has no columns")
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the replicates to a file: a row for each run, or, of `Runs`, for each checkpoint.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file, which is replaced if it exists.
+        """
+        columns = self.columns()
+        rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+        lines = [",".join(columns), *(",".join(map(_cell, row)) for row in rows)]
+        write_atomically(path, "\n".join(lines) + "\n")
 
     def to_frame(self) -> Any:
         """Return the replicates as a frame of pandas, with the rows of `to_csv`.
@@ -127,6 +143,11 @@ def axes_of(axes: Any) -> Any:
     from matplotlib import pyplot as plt
 
     return plt.subplots(layout="constrained")[1]
+
+
+def _cell(value: float) -> str:
+    """Return a number as it is read back: True and False are 1 and 0."""
+    return repr(int(value) if isinstance(value, bool) else value)
 
 
 def _short(value: Any) -> str:

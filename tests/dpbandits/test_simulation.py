@@ -21,6 +21,7 @@ from dpbandits import _files
 from dpbandits._engine import acceleration
 from dpbandits._engine.running import case_seeds, describe
 from dpbandits._files import write_atomically
+from dpbandits.heavy.estimates import TruncatedMean, hard_law, mean_errors_many
 
 C2 = dpb.instances.ss19("C2")
 ALGORITHMS = [dpb.DPSE(epsilon=0.05, beta=0.9), dpb.DPUCB(epsilon=20.0)]
@@ -200,15 +201,18 @@ def shown():
     easy, rule = dpb.instances.bernoulli([0.9, 0.1]), dpb.NAS(0.5, 0.05)
     patients = dpb.identification.FinitePopulation((3600, 2000), (4000, 4000))
     trials = dpb.identification.simulate_trials(dpb.TopTwo(0.05), patients, n_runs=3)
+    mean = TruncatedMean("none", math.inf, order=1.0)
+    errors = {0: (mean, hard_law("none", 100, math.inf, order=1.0), 100)}
     return [
         (dpb.simulate(dpb.DPSE(1.0), C2, 1000, n_runs=3), "time", "DPSE(epsilon=1.0, beta=None)"),
         (dpb.estimate(rule, dpb.laws.two_point(0.5), n_runs=3), "samples", "NAS(alpha=0.5, "),
         (dpb.identify(dpb.TopTwo(0.1), easy, n_runs=3), "stopping_time", "TopTwo(delta=0.1, "),
         (trials, "patients", "TopTwo(delta=0.05, "),
+        (mean_errors_many(errors, n_runs=3)[0], "error", "TruncatedMean(model='none', "),
     ]
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_replicates_are_one_line_a_small_table_a_frame_and_a_picture(number, tmp_path):
     found, first, played = shown()[number]
     text, table = repr(found), found._repr_html_()
@@ -222,6 +226,7 @@ def test_replicates_are_one_line_a_small_table_a_frame_and_a_picture(number, tmp
     assert axes.get_xscale() == "log" and len(axes.lines) == 1
     assert found.plot(axes) is axes and len(axes.lines) == 2
     matplotlib.pyplot.close(axes.figure)
-    if hasattr(found, "to_csv"):
-        found.to_csv(tmp_path / "x.csv")
-        assert (tmp_path / "x.csv").read_text().split("\n")[0] == ",".join(frame)
+    found.to_csv(tmp_path / "x.csv")
+    header, *rows = csv.reader((tmp_path / "x.csv").read_text().splitlines())
+    assert header == list(frame), "the file has the columns of the frame, to the last bit"
+    assert [list(map(float, row)) for row in rows] == frame.astype(float).to_numpy().tolist()

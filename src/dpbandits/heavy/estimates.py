@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from dpbandits.heavy.robust_means import (
     local_width,
 )
 from dpbandits.mechanisms import laplace_total
+from dpbandits.results import Replicates, axes_of
 from dpbandits.rewards.heavy_laws import HeavyLaw, TwoPointHeavyLaw
 from dpbandits.rewards.truncated_sums import check_heavy_law, truncated_sum
 
@@ -191,8 +192,8 @@ class TruncatedMean(Configuration):
         return total / n - law.mean
 
 
-@dataclass(frozen=True, eq=False)
-class MeanErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanErrors(Replicates):
     """Errors of one mean in independent replicates: estimates minus the law's mean.
 
     Attributes
@@ -224,6 +225,19 @@ class MeanErrors:
     def n_runs(self) -> int:
         """Number of replicates."""
         return self.error.size
+
+    def told(self) -> tuple[str, str, dict[str, Any]]:
+        played, on = repr(self.estimator), f"{self.n_rewards:g} rewards of {self.law!r}"
+        return played, on, {"n_runs": self.n_runs, "rms": self.summary()["rms"]}
+
+    def columns(self) -> dict[str, Any]:
+        return {"error": self.error}
+
+    def plot(self, axes: Any = None) -> Any:
+        axes = axes_of(axes)
+        axes.ecdf(np.abs(self.error), label=self.told()[0])
+        axes.set(xscale="log", xlabel="size of the error", ylabel="share of runs")
+        return axes
 
     def summary(self) -> dict[str, float]:
         """Return root mean square, with the roots of Student's 95 % interval, median and bias.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,6 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._engine.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits._engine.running import Replicated, describe, run_cases
 from dpbandits._engine.streams import Seeds, Streams, streams_of
-from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_integer, check_kind, check_values
 from dpbandits.identification.base import (
@@ -188,19 +186,6 @@ class Identifications(Replicates):
     def columns(self) -> dict[str, Any]:
         columns = {"stopping_time": self.stopping_time, "recommendation": self.recommendation}
         return columns | {f"pulls_{arm}": pulls for arm, pulls in enumerate(self.pulls.T)}
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to a file, a row a run: stopping time, recommendation, pulls by arm.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-            The file, which is replaced if it exists.
-        """
-        arms = ",".join(f"pulls_{arm}" for arm in range(self.instance.n_arms))
-        rows = np.column_stack([self.stopping_time, self.recommendation, self.pulls]).tolist()
-        lines = [f"stopping_time,recommendation,{arms}", *(",".join(map(str, row)) for row in rows)]
-        write_atomically(path, "\n".join(lines) + "\n")
 
 
 def _draw_many(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._engine.acceleration import REFERENCE, accelerator_for, what_plays
 from dpbandits._engine.running import Replicated, describe, run_cases
 from dpbandits._engine.streams import Seeds, Streams, streams_of
-from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_kind
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -232,19 +230,6 @@ class Runs(Replicates):
         axes.fill_between(self.times, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
         axes.set(xscale="log", xlabel="number of pulls", ylabel="pseudo-regret")
         return axes
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to a file, a row a checkpoint: its time, then the regret of each run.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-            The file, which is replaced if it exists.
-        """
-        header = ",".join(self.columns())
-        rows = zip(self.times.tolist(), self.regret.T.tolist(), strict=True)
-        lines = [header, *(",".join([str(t), *map(repr, row)]) for t, row in rows)]
-        write_atomically(path, "\n".join(lines) + "\n")
 
 
 def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints
 from dpbandits._engine.acceleration import REFERENCE, what_plays
 from dpbandits._engine.running import Replicated, describe, run_cases
-from dpbandits._files import write_atomically
 from dpbandits._intervals import mean_interval, share_interval
 from dpbandits._validation import check_kind
 from dpbandits.results import Replicates
@@ -157,18 +155,6 @@ class Estimates(Replicates):
 
     def columns(self) -> dict[str, Any]:
         return {"samples": self.samples, "estimate": self.estimate, "halted": self.halted}
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the runs to a file, a row a run: samples, estimate, whether it halted.
-
-        Parameters
-        ----------
-        path : str or os.PathLike
-            The file, which is replaced if it exists.
-        """
-        rows = zip(self.samples.tolist(), self.estimate.tolist(), self.halted, strict=True)
-        lines = ["samples,estimate,halted", *(f"{n},{x!r},{int(h)}" for n, x, h in rows)]
-        write_atomically(path, "\n".join(lines) + "\n")
 
 
 def _replicated(
