@@ -18,9 +18,10 @@ from typing import Any
 from docutils import nodes
 from myst_nb.ext.glue.domain import NbGlueDomain
 from myst_nb.ext.glue.roles import PasteTextRole
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import dpbandits
-from companion.citing import AUTHORS, PAGES, TITLE, YEAR, title_of_figure
+from companion.citing import AUTHORS, PAGES, TITLE, YEAR, grouped_as_here, title_of_figure
 from companion.publishing import published, published_names
 
 SCRIPT = "cite.js"
@@ -113,8 +114,34 @@ def prepare(app: Any, page: str, template: str, context: dict[str, Any], tree: A
     app.add_js_file(SCRIPT, loading_method="defer")
 
 
+AS_WRITTEN = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+
+
+class GroupNumbers(SphinxPostTransform):
+    """Group the numbers of a page.
+
+    Chapters write 4,096 and 66,507, as Python groups digits; figures and first pages have narrow
+    spaces. On the pages all numbers of five digits and more are grouped by narrow spaces that do
+    not break, and those of four digits are not grouped: 4096 and 66 507. Code, its output and
+    formulas stay as they are.
+    """
+
+    default_priority = 800
+
+    def run(self) -> None:
+        """Replace texts in which a number changes."""
+        for text in list(self.document.findall(nodes.Text)):
+            node: nodes.Node | None = text.parent
+            while node is not None and not isinstance(node, AS_WRITTEN):
+                node = node.parent
+            written = str(text)
+            if node is None and (shown := grouped_as_here(written)) != written:
+                text.parent.replace(text, nodes.Text(shown))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Take the place of the role, and connect the rest."""
     NbGlueDomain.roles = {**NbGlueDomain.roles, "text": NamedNumber()}
     app.connect("html-page-context", prepare, priority=700)
+    app.add_post_transform(GroupNumbers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -75,7 +75,7 @@ def test_the_numbers_are_those_of_the_published_tables():
 
 
 def test_an_author_meets_the_sentence_before_its_verdict(extension):
-    page = extension("author_verdicts")
+    page = extension("claims_ledger")
     claims = [
         claim
         for path in sorted((ROOT / "book/data").glob("claims-*.json"))
@@ -83,7 +83,7 @@ def test_an_author_meets_the_sentence_before_its_verdict(extension):
         if claim["paper"] == "td16"
     ]
     needing = {claim.id for claim in ledger() if claim.needs}
-    text = "\n".join(page.write(claims, needing))
+    text = "\n".join(page.write_for_author(claims, needing))
     for claim in claims:
         place = text.index(f"<claim-{claim['id']}>`")
         if page.standing(claim) in page.DISPUTED:
@@ -97,7 +97,7 @@ def test_an_author_meets_the_sentence_before_its_verdict(extension):
 
 def test_a_command_is_one_that_judges(extension):
     """A check where there is one, else the chapter that makes the experiment."""
-    page = extension("author_verdicts")
+    page = extension("claims_ledger")
     judged = {claim.id: bool(claim.needs) for claim in ledger()}
     needs = {name for name, experiment in judged.items() if experiment}
     assert needs and needs != set(judged)

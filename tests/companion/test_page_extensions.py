@@ -87,7 +87,7 @@ def test_an_exercise_is_found_by_its_number_and_name(extension):
     ],
 )
 def test_numbers_are_grouped_in_one_way(extension, written, shown):
-    module = extension("grouped_numbers")
+    module = extension("cite_numbers")
     space = "\N{NARROW NO-BREAK SPACE}"
     assert module.grouped_as_here(written.replace("_", space)) == shown.replace("_", space)
 
@@ -108,7 +108,7 @@ def configured(launch, monkeypatch, repository, branch=None):
 
 
 def test_buttons_are_off_unless_asked_for(extension, monkeypatch):
-    launch = extension("launch")
+    launch = extension("theme_patches")
     for nothing in (None, ""):
         assert configured(launch, monkeypatch, nothing) == {"show_toc_level": 2}
     given = "https://github.com/someone/dpbandits/"
@@ -125,7 +125,7 @@ def test_buttons_are_off_unless_asked_for(extension, monkeypatch):
     ["dpbandits", "https://example.org/a/b", "https://github.com/a", "https://github.com/a/b/c"],
 )
 def test_what_is_no_repository_is_refused(extension, monkeypatch, bad):
-    launch = extension("launch")
+    launch = extension("theme_patches")
     with pytest.raises(launch.ExtensionError, match="OWNER/NAME"):
         configured(launch, monkeypatch, bad)
 

@@ -150,7 +150,7 @@ def drawings(tmp_path):
 
 
 def test_a_phone_gets_the_narrow_drawing(extension, drawings):
-    pictures = extension("pictures")
+    pictures = extension("theme_patches")
     body = (
         '<img alt="A" src="../_images/a.svg" /><img alt="B" src="../_images/b.svg" />'
         '<img alt="C" src="../_images/a.png" />'
@@ -166,7 +166,7 @@ def test_a_phone_gets_the_narrow_drawing(extension, drawings):
 
 
 def test_narrow_drawings_lie_beside_the_wide_ones(extension, drawings, tmp_path):
-    pictures = extension("pictures")
+    pictures = extension("theme_patches")
     out = tmp_path / "html"
     (out / "_images").mkdir(parents=True)
     (tmp_path / FOLDER).mkdir(parents=True)
@@ -177,7 +177,7 @@ def test_narrow_drawings_lie_beside_the_wide_ones(extension, drawings, tmp_path)
     app = SimpleNamespace(
         builder=SimpleNamespace(format="html"), srcdir=str(tmp_path), outdir=str(out)
     )
-    pictures.copy(app, None)
+    pictures.copy_narrow(app, None)
     assert sorted(path.name for path in (out / "_images").iterdir()) == ["a.narrow.svg", "a.svg"]
 
 

@@ -1,0 +1,193 @@
+"""Sphinx extension: what the theme and its tools leave out, one section each.
+
+No library does these: pages free of scripts that name a remote host; roles and headings that a
+screen reader understands, and scrolling by keyboard; a figure drawn for a phone, and its place
+reserved before it is loaded; buttons of Binder and Colab where ``BOOK_REPOSITORY`` is set; and a
+build that looks for garbage rarely.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+
+from companion.changed_pages import forget
+from companion.vector_files import FOLDER
+from dpbandits._files import renew
+
+# ---------------------------------------------------------------------------------- no remote hosts
+
+
+def drop_remote_scripts(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Leave out of a page what sphinx-thebe put on it."""
+    scripts = context.get("script_files", [])
+    context["script_files"] = [
+        script
+        for script in scripts
+        if "thebe" not in str(getattr(script, "filename", script) or "")
+        and "THEBE" not in getattr(script, "attributes", {}).get("body", "")
+    ]
+
+
+# ----------------------------------------------------------------------- keyboard and screen reader
+
+
+ACCESS = "access.js"
+EMPTY_HEAD = re.compile(r'<th class="([^"]*)"><p></p></th>')
+
+
+def mend_roles(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Mend the roles in a page's body."""
+    if body := context.get("body"):
+        # An older role, which readers no longer take for an item of a list.
+        body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = EMPTY_HEAD.sub(r'<td class="\1"></td>', body)
+
+
+# ------------------------------------------------------------------------------------------ figures
+
+
+NARROW = ".narrow.svg"
+PHONE = "(max-width: 600px)"
+IMAGE = re.compile(r"<img\b[^>]*>")
+SOURCE = re.compile(r' src="([^"]*/)?_images/([^"/]+)\.svg"')
+SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+PIXELS = 96 / 72  # a point
+
+
+def size_of(svg: Path) -> str:
+    """Return width and height of a drawing as attributes, in pixels."""
+    with svg.open(encoding="utf-8") as lines:
+        found = SIZE.search(lines.read(2000))
+    if found is None:
+        raise ValueError(f"svg={str(svg)!r} has no size in points; allowed: drawings of matplotlib")
+    width, height = (round(PIXELS * float(length)) for length in found.groups())
+    return f'width="{width}" height="{height}"'
+
+
+def as_picture(image: str, folder: Path) -> str:
+    """Write an image as a picture, if `folder` has a narrow drawing of it."""
+    source = SOURCE.search(image)
+    if source is None or not (folder / f"{source[2]}{NARROW}").is_file():
+        return image
+    narrow = folder / f"{source[2]}{NARROW}"
+    there = f"{source[1] or ''}_images/{narrow.name}"
+    image = image.replace("<img", f"<img {size_of(folder / f'{source[2]}.svg')}", 1)
+    return (
+        f'<picture><source media="{PHONE}" srcset="{there}" {size_of(narrow)} />{image}</picture>'
+    )
+
+
+def with_pictures(body: str, folder: Path) -> str:
+    """Write the drawings of a page as pictures; those after the first wait for the reader."""
+    first = True
+
+    def write(match: re.Match[str]) -> str:
+        nonlocal first
+        image = match[0]
+        if not first and " loading=" not in image:
+            image = image.replace("<img", '<img loading="lazy"', 1)
+        first = False
+        return as_picture(image, folder)
+
+    return IMAGE.sub(write, body)
+
+
+def show_pictures(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Go through a page's body."""
+    if body := context.get("body"):
+        context["body"] = with_pictures(body, Path(app.srcdir) / FOLDER)
+
+
+def copy_narrow(app: Any, error: Exception | None) -> None:
+    """Put the narrow drawings beside the wide ones that the pages show."""
+    if error is not None or app.builder.format != "html":
+        return
+    images = Path(app.outdir) / "_images"
+    for narrow in sorted((Path(app.srcdir) / FOLDER).glob(f"*{NARROW}")):
+        if (images / narrow.name.replace(NARROW, ".svg")).is_file():
+            renew(images / narrow.name, narrow.read_bytes())
+
+
+# --------------------------------------------------------------------------------- Binder and Colab
+
+
+ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")
+
+
+def options(repository: str, branch: str) -> dict[str, object]:
+    """Return the theme's options for a repository.
+
+    Raises
+    ------
+    ExtensionError
+        If the address is not that of a repository on GitHub, which both services read from.
+    """
+    if not ADDRESS.fullmatch(repository):
+        raise ExtensionError(
+            f"BOOK_REPOSITORY={repository!r} is not a repository; "
+            "allowed: https://github.com/OWNER/NAME"
+        )
+    return {
+        "repository_url": repository,
+        "repository_branch": branch,
+        "path_to_docs": "",
+        "use_source_button": True,
+        "launch_buttons": {
+            "notebook_interface": "jupyterlab",
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        },
+    }
+
+
+def add_buttons(app: Sphinx, config: Config) -> None:
+    """Turn the buttons on where the environment names a repository."""
+    repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
+    if repository:
+        branch = os.environ.get("BOOK_BRANCH", "main")
+        config.html_theme_options = {**config.html_theme_options, **options(repository, branch)}
+
+
+# ------------------------------------------------------------------------------------- fewer pauses
+
+
+RARELY = (200_000, 30, 100)
+"""New objects before the young ones are looked at, and how often before older ones are."""
+
+
+def look_rarely(app: Any) -> None:
+    """Look for garbage rarely until the build has ended.
+
+    A page in the making is many small objects that are all in use; looking for garbage among them,
+    and among those of all pages before, finds little.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(*RARELY)
+    app.connect("build-finished", lambda *args: gc.set_threshold(*usual), priority=999)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect all of them."""
+    look_rarely(app)
+    app.connect("builder-inited", lambda app: forget(Path(app.srcdir)))  # `make html` hears of it
+    app.connect("config-inited", add_buttons, priority=100)  # before the theme reads its options
+    app.add_js_file(ACCESS, loading_method="defer")
+    app.connect("html-page-context", mend_roles)
+    app.connect("html-page-context", show_pictures)
+    app.connect("html-page-context", drop_remote_scripts, priority=900)  # after all others
+    app.connect("build-finished", copy_narrow)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
