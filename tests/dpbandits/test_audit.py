@@ -22,6 +22,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.mechanisms import BinaryTree
 from dpbandits.privacy import delta_at
 from dpbandits.rewards.sources import FixedRewards
+from dpbandits.rewards.tables import Tables
 
 ONE = TablePair([[0.0]], 0, 0, 1.0)
 HALF, FIFTY = (TablePair(np.zeros((2, 16)), 0, 0, value) for value in (0.5, 50.0))
@@ -202,3 +203,30 @@ def test_values_of_rewards_can_be_named():
     assert honest.verdict == "no violation found" and {0.3, 0.7} <= honest.coverage.values
     with pytest.raises(ValueError, match="values="):
         audit(threshold_without_noise, n_runs=2000, guarantee=PROMISE, values=[1.2])
+
+
+@pytest.mark.parametrize("given", [{"n_arms": 2}, {"n_pulls": 4}, {"values": [0.5]}])
+def test_what_is_for_a_search_is_refused_where_none_is_made(given):
+    (name,) = given
+    with pytest.raises(ValueError, match=f"^{name}=.* is for a search .* a pair is given"):
+        audit(flat, ONE, 99, guarantee=PROMISE, **given)
+    with pytest.raises(ValueError, match=f"^{name}=.* is integrated; allowed: without"):
+        audit(dpb.LDPRSE(1.0), **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_arms": 0}, "n_arms=0 is out of range"),
+        ({"least": 0}, "least=0 is out of range"),
+        ({"most": 0}, "most=0 is out of range"),
+        ({"low": 1.0}, "low=1.0, high=1.0 are no range"),
+        ({"high": math.inf}, "low=0.0, high=inf are no range"),
+        ({"between": (0.5, 1.5)}, r"between=\(0.5, 1.5\) is out of range; allowed: numbers from 0"),
+        ({"between": "half"}, "between='half'"),
+    ],
+)
+def test_tables_are_validated_where_they_are_made(given, message):
+    with pytest.raises(ValueError, match=message):
+        Tables(**({"n_arms": 2, "least": 3} | given))
+    assert Tables(1, 1, between=0.5).between == (0.5,)

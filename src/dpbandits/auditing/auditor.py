@@ -14,6 +14,7 @@ too few runs. So it says which rewards it changed, and which violation its runs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from dpbandits._validation import (
     check_kind,
     check_seed,
     check_values,
+    shown,
 )
 from dpbandits.auditing.adapters import Auditable, tables_of
 from dpbandits.auditing.betting import betting_bound, least_convicted
@@ -99,10 +101,11 @@ def audit(
     guarantee : PrivacyGuarantee, optional
         What is declared, in place of what the subject says.
     n_arms, n_pulls : int, optional
-        Shape of the tables that are tried; by default as the subject needs.
+        Shape of the tables that are tried, where they are looked for; by default as the subject
+        needs.
     values : sequence of float, optional
-        Rewards that are tried beside the ends of the range: the subject's own thresholds and what
-        lies around them. By default the middle of the range.
+        Rewards that are tried beside the ends of the range, where tables are looked for: the
+        subject's own thresholds and what lies around them. By default the middle of the range.
 
     Returns
     -------
@@ -113,7 +116,8 @@ def audit(
     ------
     ValueError
         If an argument is out of range, or the subject cannot be run on such tables; if it keeps
-        state between runs, or has randomness beyond its generator.
+        state between runs, or has randomness beyond its generator; if `n_arms`, `n_pulls` or
+        `values` is given and no table is looked for.
 
     Examples
     --------
@@ -138,13 +142,16 @@ def audit(
     ('violation found', 'program')
     """
     check_guarantee(guarantee)
+    shape = {"n_arms": n_arms, "n_pulls": n_pulls, "values": values}
     if pair is not None:
         check_kind("pair", pair, TablePair, "TablePair([[0, 1]], arm=0, pull=0, value=1)")
+        _refuse(shape, "is for a search for tables, and a pair is given; allowed: one of the two")
         return audit_by_search(subject, n_runs, seed, failure, guarantee, begin=pair, fixed=True)
     known = tables_of(subject)
     if known is None or known.promise is not None:  # heavy tails
         integrated = audit_exactly(subject, guarantee=guarantee)
         if integrated is not None:
+            _refuse(shape, "is for runs, and the law of this class is integrated; allowed: without")
             return integrated
     n_arms, n_pulls = (
         None if size is None else check_integer(name, size, 1)
@@ -153,6 +160,13 @@ def audit(
     return audit_by_search(
         subject, n_runs, seed, failure, guarantee, n_arms=n_arms, n_pulls=n_pulls, values=values
     )
+
+
+def _refuse(options: dict[str, Any], reason: str) -> None:
+    """Refuse options that are given where they would mean nothing."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name}={shown(value)} {reason}")
 
 
 def _tables_for(program: Program, n_arms: int) -> Tables:
@@ -237,7 +251,7 @@ def audit_by_search(
         tables = tables_of(subject) or _tables_for(program, n_arms or 2)
         if values is not None:
             tried = check_values("values", values, tables.low, tables.high)
-            tables = tables._replace(between=tuple(np.atleast_1d(tried).tolist()))
+            tables = replace(tables, between=tuple(np.atleast_1d(tried).tolist()))
         length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
         declared = guarantee or program.declared(length)
         plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)

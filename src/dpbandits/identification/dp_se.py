@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -67,7 +67,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
     def tables(self) -> Tables:
         tables = super().tables
         epoch = elimination_epoch(tables.n_arms, 1, self.delta, self.epsilon)
-        return tables._replace(least=tables.n_arms * epoch.pulls)
+        return replace(tables, least=tables.n_arms * epoch.pulls)
 
     def decide(self, rewards: Run, rng: Rng) -> int:
         viable = np.arange(rewards.n_arms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from dpbandits._arrays import Rng
@@ -142,7 +142,7 @@ class DPTT(BatchedTopTwo):
     def tables(self) -> Tables:
         """Tables on which it can be audited: the first decision comes after K first batches."""
         tables = super().tables
-        return tables._replace(least=tables.n_arms * self.first_batch + 1)
+        return replace(tables, least=tables.n_arms * self.first_batch + 1)
 
     def cost(
         self, means: Sequence[float], ratios: Sequence[float], pulls: Pulls, leader: int, arm: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from dpbandits._arrays import Rng
@@ -95,7 +95,7 @@ class DPLRE(IdentificationAlgorithm):
     def tables(self) -> Tables:
         """Tables with the first batch of each arm, and the pull that shows which arm leads then."""
         tables = super().tables
-        return tables._replace(least=tables.n_arms * self.first_batch(tables.n_arms) + 1)
+        return replace(tables, least=tables.n_arms * self.first_batch(tables.n_arms) + 1)
 
     def threshold(self, n_arms: int) -> float:
         """Return log((K − 1)/δ), the evidence in nats at which one of K arms is dropped.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -96,7 +96,7 @@ class GuessAndDouble(RegretAlgorithm):
         tables = None if base is None else super().tables
         if tables is None or base is None:
             return None
-        return tables._replace(low=base.low, high=base.high, promise=base.promise)
+        return replace(tables, low=base.low, high=base.high, promise=base.promise)
 
     def check_instance(self, instance: object) -> None:
         self.base.check_instance(instance)

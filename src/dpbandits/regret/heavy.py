@@ -6,7 +6,7 @@ TWZW22 is Tao, Wu, Zhao & Wang (2022). Pseudo-code: :prf:ref:`alg-rse`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -129,7 +129,7 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
         found = super().tables
         if found is None or self.schedule not in NON_NEGATIVE:
             return found
-        return found._replace(low=0.0)
+        return replace(found, low=0.0)
 
     def _moment_for(self, reward: float) -> float:
         return _scaled_moment(self, reward)

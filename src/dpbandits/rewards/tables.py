@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpbandits._validation import check_integer, check_number, check_values
 
 __all__ = ["Tables", "least_horizon"]
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True)
+class Tables:
     """Tables of rewards on which a program can be audited.
 
-    Attributes
+    Parameters
     ----------
     n_arms : int
         Number of arms K of the tables that an audit tries: 2 for a bandit, 1 for a stream.
@@ -29,6 +36,11 @@ class Tables(NamedTuple):
     between : tuple of float or None
         Rewards within the range that are tried beside its ends; None for its middle alone.
 
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or the range is empty.
+
     Examples
     --------
     >>> import dpbandits as dpb
@@ -43,6 +55,29 @@ class Tables(NamedTuple):
     high: float = 1.0
     promise: tuple[float, float] | None = None
     between: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        low, high = (
+            check_number(name, getattr(self, name), "a finite number") for name in ("low", "high")
+        )
+        if not -math.inf < low < high < math.inf:
+            raise ValueError(
+                f"low={self.low!r}, high={self.high!r} are no range; allowed: finite numbers, "
+                "the lower one first"
+            )
+        checked: dict[str, Any] = {
+            "n_arms": check_integer("n_arms", self.n_arms, 1),
+            "least": check_integer("least", self.least, 1),
+            "low": low,
+            "high": high,
+        }
+        if self.most is not None:
+            checked["most"] = check_integer("most", self.most, 1)
+        if self.between is not None:
+            values = check_values("between", self.between, low, high)
+            checked["between"] = tuple(np.atleast_1d(values).tolist())
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def least_horizon(first_decision: Callable[[int], int], start: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -399,7 +399,7 @@ class DPBernsteinStop(StoppingRule):
     @property
     def tables(self) -> Tables:
         """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
-        return super().tables._replace(least=self.noiseless_time(self.half_range))
+        return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     @checked_arguments
     def noiseless_time(self, mean: Number) -> int:

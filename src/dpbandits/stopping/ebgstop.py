@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import ClassVar
 
@@ -63,7 +63,7 @@ class EBGStop(StoppingRule):
         """Tables on which the rule halts at the end, with the greatest rewards."""
         samples = Samples(repeat(self.half_range), math.inf)
         self.stop(samples, np.random.default_rng(0))  # which it does not use
-        return super().tables._replace(least=samples.taken)
+        return replace(super().tables, least=samples.taken)
 
     def stop(self, samples: Samples, rng: Rng) -> float:
         mean = squares = 0.0  # squares is Σ (X − X̄)²

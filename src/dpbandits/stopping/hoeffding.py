@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dpbandits._arrays import Rng
@@ -107,7 +107,7 @@ class DPHoeffdingStop(StoppingRule):
     @property
     def tables(self) -> Tables:
         """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
-        return super().tables._replace(least=self.noiseless_time(self.half_range))
+        return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     @checked_arguments
     def epoch_size(self, epoch: Count) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar
 
@@ -51,7 +51,7 @@ class NASFamily(StoppingRule):
     @property
     def tables(self) -> Tables:
         """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
-        return super().tables._replace(least=self.noiseless_time(self.half_range))
+        return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     def look(self, n: int) -> int:
         """Return the number of the look at n samples.

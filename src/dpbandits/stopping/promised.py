@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -340,7 +340,7 @@ class DPPromisedStop(StoppingRule):
         """Tables of one epoch, after which the rule may halt."""
         if self.plan is None:
             return self.fallback.tables
-        return super().tables._replace(least=self.plan.choice.size)
+        return replace(super().tables, least=self.plan.choice.size)
 
     @checked_arguments
     def straddle(self, mean: Number) -> float:
