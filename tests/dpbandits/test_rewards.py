@@ -11,10 +11,11 @@ from test_registry import CONFIGURATIONS
 import dpbandits as dpb
 from dpbandits.identification import FinitePopulation
 from dpbandits.regret.heavy import HeavyTailAlgorithm
+from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
 from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.run import Run
-from dpbandits.rewards.sources import FixedRewards, LawRewards, Source
+from dpbandits.rewards.sources import DrawnRewards, FixedRewards, LawRewards, Source
 from dpbandits.rewards.truncated_sums import truncated_sum
 
 BOUNDED = [
@@ -251,3 +252,12 @@ def test_what_is_no_source_of_rewards_is_refused():
         with pytest.raises((ValueError, TypeError)) as caught:
             make()
         assert re.search(message, f"{caught.typename}: {caught.value}")
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.3, 0.49999999, 0.5, 0.7, 1 - 1e-12, 1.0])
+def test_one_reward_is_the_binomial_of_one_trial_bit_for_bit(mean):
+    plain, kernel = (np.random.default_rng(5) for _ in range(2))
+    ones = DrawnRewards(dpb.instances.bernoulli([mean, 0.5]), plain)
+    found = [ones.total(0, 1) for _ in range(500)]
+    assert found == [binomial(kernel, 1, mean) for _ in range(500)]
+    assert plain.random() == kernel.random(), "no number more"

@@ -160,6 +160,7 @@ class Run:
         self.time = 0
         self.ends: list[int] = []
         self._times: list[int] = [*checkpoints.tolist()]
+        self._due = [*self._times, -1]  # the next checkpoint; none is due after the last
         self._passed = 0
         self._last = self._times[-1]
         self._over = False
@@ -227,7 +228,12 @@ class Run:
             If fewer pulls are left.
         """
         arm, size = _arm(arm), _whole(size)
-        self._pull([arm], size)
+        end = self.time + size
+        if 0 <= arm < self.n_arms and end < self._due[self._passed]:
+            self.pulls[arm] += size
+            self.time = end
+        else:
+            self._pull([arm], size)
         total = self.source.total(arm, size)
         self.ends.append(self.time)
         return total

@@ -289,6 +289,15 @@ class Source(abc.ABC):
         return arm, check_integer("size", size, 0, MOST_PULLS)
 
 
+def _one(rng: Rng, mean: float) -> int:
+    """Draw the numbers that `binomial` draws for one trial: the same reward, with no kernel."""
+    if mean <= 0.0:
+        return 0
+    if mean <= 0.5:
+        return int(rng.beta(1.0, 1.0) <= mean)
+    return 1 - (rng.beta(1.0, 1.0) <= 1.0 - mean) if mean < 1.0 else 1
+
+
 def _rounded(rewards: Floats, rng: Rng) -> int:
     """Return how many of some rewards count as 1, each with its own value as probability."""
     graded = rewards[(rewards > 0.0) & (rewards < 1.0)]
@@ -491,7 +500,8 @@ class DrawnRewards(Source):
 
     def total(self, arm: int, size: int) -> int:
         arm, size = self._check(arm, size)
-        return int(_binomial(self._rng, size, self._means[arm]))
+        mean = self._means[arm]
+        return _one(self._rng, mean) if size == 1 else int(_binomial(self._rng, size, mean))
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         ones = float(self.total(arm, size))  # each is its own square
