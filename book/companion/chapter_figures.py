@@ -63,7 +63,7 @@ def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
                 picture=base64.b64decode(next(filter(None, pictures), "")),
                 preset=presets[-1] if presets else "",
                 seed=int(seeds[-1]) if seeds else -1,
-                shown="remove-cell" not in cell["metadata"].get("tags", ()),
+                shown={"remove-cell", "remove-output"}.isdisjoint(cell["metadata"].get("tags", ())),
             )
 
 

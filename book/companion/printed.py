@@ -6,10 +6,10 @@ import math
 
 from dpbandits.bounds.stopping import StoppingTimes
 
-__all__ = ["elimination_pulls", "stopping_samples", "stopping_times"]
+__all__ = ["ss19_elimination_pulls", "ss19_stopping_samples", "ss19_stopping_times"]
 
 
-def stopping_times(
+def ss19_stopping_times(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
 ) -> StoppingTimes:
     """Return t₀, t₁, t₂ of SS19's Theorem 3.3.
@@ -23,14 +23,14 @@ def stopping_times(
     return StoppingTimes(x**2 * log_term, y * log_term, y / alpha * math.log(1 / beta))
 
 
-def stopping_samples(
+def ss19_stopping_samples(
     mean: float, alpha: float, beta: float, epsilon: float, half_range: float = 1.0
 ) -> float:
     """Return SS19's Theorem 3.3: 2000·(t₀ + t₁ + t₂)."""
-    return 2000 * stopping_times(mean, alpha, beta, epsilon, half_range).total
+    return 2000 * ss19_stopping_times(mean, alpha, beta, epsilon, half_range).total
 
 
-def elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float) -> float:
+def ss19_elimination_pulls(gap: float, n_arms: int, beta: float, epsilon: float) -> float:
     """Return the last line of the proof of SS19's Lemma 4.2.
 
     log(K·log(2/Δ)/β)·(1024/Δ² + 96/(εΔ)). It holds for β ≤ 1/2 and fails near β = 1 and

@@ -166,7 +166,7 @@ TABLE = [
     ("ss19-cor-3.2-private", "Halting.private", less_halting_noise, F),
     ("ss19-thm-3.1-correct", "noise_allowance", 0.99, F),
     ("ss19-doubling", "DPExponentialNAS.noiseless_time", 2, F),
-    ("ss19-thm-3.3", "as_printed.stopping_samples", 0.05, F, lambda *_: 1e300, F),
+    ("ss19-thm-3.3", "as_printed.ss19_stopping_samples", 0.05, F, lambda *_: 1e300, F),
     ("ss19-thm-3.3", "_step_holds", lambda times, *_: log(times) - 3, F),  # for small ones
     *((name, f"certificates.{proof}", refused, F) for name, *all_ in PROOFS for proof in all_),
     ("ss19-dagum", "bounds.stopping_lower_bound", 0.05, F),
@@ -181,7 +181,7 @@ TABLE = [
     ("ss19-dagum-matching", "bounds.dagum_rate", lambda *_: 1.0, F, lambda *_: 5e4, H),
     # elimination
     ("ss19-thm-4.1", "elimination_epoch", {"noise_scale": 0.9}, F),
-    ("ss19-lemma-4.2", "as_printed.elimination_pulls", 0.5, F, 2, F),
+    ("ss19-lemma-4.2", "as_printed.ss19_elimination_pulls", 0.5, F, 2, F),
     ("ss19-lemma-4.2", "bounds.elimination_pulls", 0.01, F),
     ("ss19-lemma-4.2", "bounds.elimination_failure", 3, F),
     ("ss19-lemma-4.2", "elimination_epoch", WIDE, F),

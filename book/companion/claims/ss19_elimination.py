@@ -126,14 +126,14 @@ def lemma_4_2() -> Finding:
         attempt("closed form < the last line, β ≤ 1/2", certificates.last_line_covers),
     ]
     ratios = [
-        as_printed.elimination_pulls(g, k, b, eps)
+        as_printed.ss19_elimination_pulls(g, k, b, eps)
         / bounds.elimination_pulls_closed_form(g, k, b, eps)
         for g in np.linspace(1e-3, 1, 200)
         for k, b, eps in itertools.product((2, 20, 1000), (0.5, 1e-9), (1e-3, 1.0, 100.0))
     ]
     bracket = math.log(2 / 0.1) + math.log(math.log(1 / 0.999))  # K = 2, β = 0.1
     sure = elimination_epoch(2, 1, 0.99, 100.0).pulls
-    printed = as_printed.elimination_pulls(1.0, 2, 0.99, 100.0)
+    printed = as_printed.ss19_elimination_pulls(1.0, 2, 0.99, 100.0)
     epochs, total = _halving()
     stands = max(widths) < 1 and exceeded <= allowed <= beta and all(proved) and min(ratios) >= 1
     step = "holds in both cases tried, though arms are dropped"

@@ -214,7 +214,7 @@ def _tiny_budget(half: float = 0.5, beta: float = 0.08) -> float:
     while the boundary in units of 12/ε is c + 2·log k at the k-th look (n·h is neglected, which
     can only delay).
     """
-    times = as_printed.stopping_times(1.0, half, beta, 1.0)
+    times = as_printed.ss19_stopping_times(1.0, half, beta, 1.0)
     reached = 2000 * (times.queries + times.release) / 12
     allowed = noise_allowance(DPExponentialNAS(12.0, half, beta).halting, 1)  # σ₁ = σ₂ = 1
     # leave the noise room, except with probability β/100: P(A + B ≤ −z) = (1 + z/2)·exp(−z)/2
@@ -230,14 +230,14 @@ def theorem_3_3() -> Finding:
     """
     ratios = [
         bounds.stopping_samples(DPExponentialNAS(epsilon, alpha, beta), mean)
-        / as_printed.stopping_samples(mean, alpha, beta, epsilon)
+        / as_printed.ss19_stopping_samples(mean, alpha, beta, epsilon)
         for mean in (1e-5, 1e-2, 0.3, 1 / math.e, 1.0)
         for alpha in (1e-4, 0.1, 1 / math.e, 0.9999)
         for epsilon in (1e-12, 1e-4, 0.1, 1.5, 10.0, 1e3)
         for beta in (1e-12, 1e-3, 0.08)
         if alpha * mean <= 1 / math.e
     ]
-    edge = as_printed.stopping_samples(1.0, 1 - 1e-6, 0.05, 1.0)
+    edge = as_printed.ss19_stopping_samples(1.0, 1 - 1e-6, 0.05, 1.0)
     # with x ≥ e the repaired bound is below the printed one as long as log w is at most this
     constant, log_beta = bounds.stopping_constant(0.08), math.log(1 / 0.08)
     enough = (2000 * log_beta - constant * (log_beta + math.log(4))) / constant
@@ -255,7 +255,7 @@ def theorem_3_3() -> Finding:
         ),
     ]
     tiny = _tiny_budget()
-    late = as_printed.stopping_samples(1.0, 1 / math.e, 0.99, math.inf)
+    late = as_printed.ss19_stopping_samples(1.0, 1 / math.e, 0.99, math.inf)
     halts = DPExponentialNAS(math.inf, 1 / math.e, 0.99).noiseless_time(1.0)
     least_x, least_budget, steps_fail = _steps()
     fits = all(proved) and constant < 191 and max(ratios) <= 1 and math.exp(22.5) > 5e9

@@ -111,8 +111,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
 
     A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
     `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
-    `regret_bound`; see ``CONTRIBUTING.md``. What plays it faster is entered by
-    `dpbandits._engine.acceleration.accelerates`, for that class alone.
+    `regret_bound`; see ``CONTRIBUTING.md``. Accelerators are entered for that class alone.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class BennettDPSE(RegretAlgorithm):
     are added up, which privacy does not mind. From the two sums each arm has an upper bound on its
     variance, and arm a is eliminated when some arm leads it by more than a tail of Bennett (or
     Hoeffding, if that is less), integrated over the law of the noise, allows for these variances.
-    Epochs and tests: `dpbandits._engine.elimination_epochs.bennett_plan`.
+    Epochs and tests: ``bennett_plan`` of the engine.
 
     Privacy: :prf:ref:`lem-releases` with :prf:ref:`lem-joint`. The bound on the regret is
     `dpbandits.bounds.bennett_elimination_regret`. Proof: :prf:ref:`thm-bennett`.

@@ -31,7 +31,7 @@ class TunedDPSE(RegretAlgorithm):
     lies more than Δ_e/2 = 2^−(e + 1) below the best. n_e is the least n for which two arms of equal
     means are so far apart with probability p = β/((K − 1)E) at most, by Hoeffding's inequality
     given the noise; so one union over the rivals of a best arm and over E = ⌈½ log2 T⌉ epochs does.
-    n_e: `dpbandits._engine.elimination_epochs.tuned_epochs`.
+    n_e: ``tuned_epochs`` of the engine.
 
     Privacy is that of `DPSE`. Proof: :prf:ref:`lem-releases`. The bound on the regret is
     `dpbandits.bounds.tuned_elimination_regret`. Proof: :prf:ref:`thm-tuned`.
