@@ -2,15 +2,19 @@
 
 No library does these: pages free of scripts that name a remote host; roles and headings that a
 screen reader understands, and scrolling by keyboard; a figure drawn for a phone, and its place
-reserved before it is loaded; buttons of Binder and Colab where ``BOOK_REPOSITORY`` is set; and a
+reserved before it is loaded; title, author and date for reference managers and previews; buttons of
+Binder and Colab where ``BOOK_REPOSITORY`` is set; and a
 build that looks for garbage rarely.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
+import textwrap
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
+import dpbandits
 from companion.changed_pages import forget
+from companion.citing import AUTHORS, TITLE, YEAR
 from companion.vector_files import FOLDER
 from dpbandits._files import renew
 
@@ -122,6 +128,74 @@ def copy_narrow(app: Any, error: Exception | None) -> None:
             renew(images / narrow.name, narrow.read_bytes())
 
 
+# ------------------------------------------------------------- reference managers and previews
+
+
+WORDS = re.compile(r"<(?:script|style|nav)\b.*?</(?:script|style|nav)>|<[^>]+>", re.DOTALL)
+PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
+DESCRIBED = 200  # characters of a description
+ONE_SENTENCE = 40  # characters that a first paragraph needs to describe a page
+
+
+def plain(html: str) -> str:
+    """Return the words of a piece of a page."""
+    return " ".join(unescape(WORDS.sub("", html)).split())
+
+
+def description_of(body: str) -> str:
+    """Return the beginning of a page's first paragraph that says something."""
+    said = (plain(match[1]) for match in PARAGRAPH.finditer(body))
+    first = next((text for text in said if len(text) >= ONE_SENTENCE), "")
+    return textwrap.shorten(first, DESCRIBED, placeholder=" …")
+
+
+def metadata(title: str, body: str, chapter: bool, address: str = "") -> str:
+    """Write a page's title, author and date as its readers' tools look for them.
+
+    Addresses are written only where the book has one: ``BOOK_ADDRESS``.
+    """
+    whole = {"@type": "Book", "name": TITLE, "version": dpbandits.__version__}
+    about: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "Chapter" if chapter else "WebPage",
+        "name": title,
+        "author": {"@type": "Organization", "name": AUTHORS},
+        "datePublished": str(YEAR),
+        "isPartOf": whole,
+    }
+    description = description_of(body)
+    named = {
+        "description": description,
+        "citation_title": f"{title}. {TITLE}" if title != TITLE else TITLE,
+        "citation_author": AUTHORS,
+        "citation_publication_date": str(YEAR),
+    }
+    shown = {
+        "og:type": "article",
+        "og:site_name": TITLE,
+        "og:title": title,
+        "og:description": description,
+    }
+    if address:
+        named["citation_public_url"] = shown["og:url"] = about["url"] = address
+    tags = [f'<meta name="{name}" content="{escape(said)}" />' for name, said in named.items()]
+    tags += [f'<meta property="{name}" content="{escape(said)}" />' for name, said in shown.items()]
+    data = json.dumps(about, ensure_ascii=False).replace("<", "\\u003c")
+    return "\n".join([*tags, f'<script type="application/ld+json">{data}</script>'])
+
+
+def add_metadata(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Describe a page that has a text."""
+    if body := context.get("body"):
+        root = os.environ.get("BOOK_ADDRESS", "").rstrip("/")
+        address = f"{root}/{app.builder.get_target_uri(pagename)}" if root else ""
+        chapter = pagename.startswith("notebooks/")
+        written = metadata(plain(context.get("title", "")), body, chapter, address)
+        context["metatags"] = f"{context.get('metatags', '')}\n{written}\n"
+
+
 # --------------------------------------------------------------------------------- Binder and Colab
 
 
@@ -188,6 +262,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_js_file(ACCESS, loading_method="defer")
     app.connect("html-page-context", mend_roles)
     app.connect("html-page-context", show_pictures)
+    app.connect("html-page-context", add_metadata)
     app.connect("html-page-context", drop_remote_scripts, priority=900)  # after all others
     app.connect("build-finished", copy_narrow)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

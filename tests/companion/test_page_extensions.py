@@ -382,3 +382,36 @@ def test_tables_are_numbered_where_they_have_no_name(extension):
     assert name("<table><tr></table><p><table id='a'>") == (
         "<table id=\"table-1\"><tr></table><p><table id='a'>"
     )
+
+
+# -------------------------------------------------------------------------------------- metadata
+
+
+BODY = (
+    "<p>Short.</p><p>Patient 7 &amp; the &lt;others&gt; <b>wonder</b> what a published table says "
+    "of them.</p>"
+)
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/book/x.html"])
+def test_a_page_says_its_title_author_and_date(extension, address):
+    written = extension("theme_patches").metadata("Tables </script>", BODY, True, address)
+    tags = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)" />', written))
+    (data,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', written)
+    about = json.loads(data)
+    assert tags["og:title"] == "Tables &lt;/script&gt;"
+    assert about["name"] == "Tables </script>" and about["@type"] == "Chapter"
+    assert tags["description"].startswith("Patient 7 &amp; the &lt;others&gt; wonder what")
+    assert tags["citation_title"].endswith("Private Bandits: a reproducible companion")
+    assert tags["citation_publication_date"] == about["datePublished"]
+    assert tags.get("og:url", "") == about.get("url", "") == address
+    assert ("https://example" in written) == bool(address)
+
+
+def test_citation_cff_says_the_same(extension):
+    told = (ROOT / "CITATION.cff").read_text("utf-8")
+    written = extension("theme_patches").metadata("Any", BODY, False)
+    year = re.search(r"year: (\d+)\n  authors:\n    - name: (.*)", told)
+    assert f'name="citation_publication_date" content="{year[1]}"' in written
+    assert f'name="citation_author" content="{year[2]}"' in written
+    assert re.search(r'^title: "(.*)"$', told, re.MULTILINE)[1] in written
