@@ -26,7 +26,7 @@ class Replicates:
     (True, '<Runs of DPSE(epsilon=1.0, beta=None) on C2, K = 5')
     """
 
-    def told(self) -> tuple[str, str, Mapping[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, Mapping[str, Any]]:
         """Return what was played, on what, and numbers that sum it up.
 
         Returns
@@ -105,17 +105,17 @@ class Replicates:
         """
         axes = axes_of(axes)
         name, times = next(iter(self.columns().items()))
-        axes.ecdf(np.asarray(times, dtype=np.float64), label=self.told()[0])
+        axes.ecdf(np.asarray(times, dtype=np.float64), label=self.summary_fields()[0])
         axes.set(xscale="log", xlabel=name.replace("_", " "), ylabel="share of runs")
         return axes
 
     def __repr__(self) -> str:
-        played, on, numbers = self.told()
+        played, on, numbers = self.summary_fields()
         shown = ", ".join(f"{name} {_short(value)}" for name, value in numbers.items())
         return f"<{type(self).__name__} of {played} on {on}: {shown}>"
 
     def _repr_html_(self) -> str:
-        played, on, numbers = self.told()
+        played, on, numbers = self.summary_fields()
         cells = {type(self).__name__: played, "on": on}
         cells |= {name: _short(value) for name, value in numbers.items()}
         rows = (

@@ -218,7 +218,7 @@ def test_replicates_are_one_line_a_small_table_a_frame_and_a_picture(number, tmp
     text, table = repr(found), found._repr_html_()
     assert text.startswith(f"<{type(found).__name__} of {played}") and "n_runs 3" in text
     assert "\n" not in text and len(text) < 250
-    assert table.count("<tr>") == 2 + len(found.told()[2]) and "array" not in table
+    assert table.count("<tr>") == 2 + len(found.summary_fields()[2]) and "array" not in table
     frame = found.to_frame()
     assert next(iter(frame)) == first
     assert len(frame) == (found.times.size if first == "time" else 3)

@@ -226,7 +226,7 @@ class MeanErrors(Replicates):
         """Number of replicates."""
         return self.error.size
 
-    def told(self) -> tuple[str, str, dict[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
         played, on = repr(self.estimator), f"{self.n_rewards:g} rewards of {self.law!r}"
         return played, on, {"n_runs": self.n_runs, "rms": self.summary()["rms"]}
 
@@ -235,7 +235,7 @@ class MeanErrors(Replicates):
 
     def plot(self, axes: Any = None) -> Any:
         axes = axes_of(axes)
-        axes.ecdf(np.abs(self.error), label=self.told()[0])
+        axes.ecdf(np.abs(self.error), label=self.summary_fields()[0])
         axes.set(xscale="log", xlabel="size of the error", ylabel="share of runs")
         return axes
 

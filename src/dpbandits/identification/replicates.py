@@ -177,7 +177,7 @@ class Identifications(Replicates):
         rates = ("error_rate", "error_low95", "error_high95")
         return columns | dict(zip(rates, self.error_rate(), strict=True))
 
-    def told(self) -> tuple[str, str, dict[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
         found = self.summary()
         numbers = {"n_runs": self.n_runs, "stopped": found["stopped"], "how": self.how}
         numbers |= {"mean time": found["mean_time"], "error rate": found["error_rate"]}
@@ -430,7 +430,7 @@ class Trials(Replicates):
         """Failures Σ_a Δ_a·n_a that the best arm would have avoided, by the whole table's gaps."""
         return np.asarray(self.patients @ self.population.gaps)
 
-    def told(self) -> tuple[str, str, dict[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
         numbers = {"n_runs": self.n_runs, "decided": self.decided, "right": self.right}
         mean = {"mean patients": float(self.totals.mean())}
         return repr(self.algorithm), self.population.name, numbers | mean

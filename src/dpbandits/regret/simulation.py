@@ -208,7 +208,7 @@ class Runs(Replicates):
         """
         return replace(self, times=self.times[-1:], regret=self.regret[:, -1:]).summary(level)
 
-    def told(self) -> tuple[str, str, dict[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
         low, high = self.band()
         numbers = {"n_runs": self.n_runs, "horizon": self.horizon, "how": self.how}
         ends = {"low": float(low[-1]), "high": float(high[-1])}

@@ -147,7 +147,7 @@ class Estimates(Replicates):
         counts = self.n_runs, int(self.halted.sum())
         return dict(zip(names, (*counts, *self.mean_samples(), *quantiles, *rates), strict=True))
 
-    def told(self) -> tuple[str, str, dict[str, Any]]:
+    def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
         found = self.summary()
         numbers = {"n_runs": self.n_runs, "halted": found["halted"], "how": self.how}
         numbers |= {"mean samples": found["mean_samples"], "error rate": found["error_rate"]}
