@@ -31,7 +31,7 @@ __all__ = ["AlgorithmCheckError", "AlgorithmChecks", "check_algorithm"]
 MEANS = (0.8, 0.5, 0.2)
 """Arms of the instances that are tried."""
 
-Check = Callable[[RegretAlgorithm, int, int, int, float], str]
+_Check = Callable[[RegretAlgorithm, int, int, int, float], str]
 
 
 class AlgorithmCheckError(AssertionError):
@@ -281,7 +281,7 @@ def _audited(algorithm: RegretAlgorithm, n_runs: int, seed: int, failure: float)
     return found
 
 
-_CHECKS: dict[str, Check] = {
+_CHECKS: dict[str, _Check] = {
     "copies": _copies,
     "instances": _played,
     "short runs": _short,
