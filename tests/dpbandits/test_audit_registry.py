@@ -107,7 +107,7 @@ def turning_pair(target, seed=1):
 
 def test_everything_that_the_package_has_is_audited():
     private, free = audited(2.0), unpromised()
-    counters = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree"}
+    counters = {"BinaryTree", "HybridCounter", "LogarithmicCounter", "AdaptiveTree", "KaryTree"}
     registered = {*dpb.registry, *dpb.stopping_rules, *dpb.identifiers}
     assert sorted([*private, *free, *NOT_AUDITED]) == sorted(registered | counters)
     for name, target in (private | free).items():

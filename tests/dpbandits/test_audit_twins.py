@@ -15,7 +15,7 @@ from statistical import FALSE_ALARM
 import dpbandits as dpb
 from dpbandits.auditing import audit_exactly, audit_stopping
 from dpbandits.auditing.adapters import GroupSubject
-from dpbandits.mechanisms import DiscreteLaplace, HybridCounter, LogarithmicCounter
+from dpbandits.mechanisms import DiscreteLaplace, HybridCounter, KaryTree, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
 EPSILON, RUNS = 1.0, 6000
@@ -167,6 +167,10 @@ TWINS = {
         {"n_runs": 800},
     ),
     "both parts of a hybrid counter get all of ε": (HybridCounter(EPSILON, split="full"), {}),
+    "tree with negative digits and half of its noise": (
+        KaryTree(2 * EPSILON, 4),
+        {"n_runs": 40_000},
+    ),
 }
 LONG = {
     "Thompson sampling without noise": (

@@ -23,7 +23,9 @@ from dpbandits.mechanisms import (
     AdaptiveTree,
     BinaryTree,
     HybridCounter,
+    KaryTree,
     LogarithmicCounter,
+    best_arity,
     counters,
     laplace,
 )
@@ -83,7 +85,8 @@ def test_without_noise_the_prefix_sums_are_exact(stream):
     sums = np.cumsum(stream).tolist()
     tree = AdaptiveTree(math.inf, len(stream), 1.0, 1.0)
     for mechanism in (*(HybridCounter(math.inf, s) for s in SPLITS), tree,
-                      BinaryTree(math.inf, len(stream))):  # fmt: skip
+                      BinaryTree(math.inf, len(stream)),
+                      *(KaryTree(math.inf, len(stream), k) for k in (3, 7))):  # fmt: skip
         counter = mechanism.counter(np.random.default_rng(0))
         assert [counter.add(x) for x in stream] == sums
     counter = LogarithmicCounter(math.inf).counter(np.random.default_rng(0))
@@ -94,7 +97,8 @@ def test_without_noise_the_prefix_sums_are_exact(stream):
 def test_without_noise_there_is_no_error():
     tree = BinaryTree(math.inf, 1000)
     assert tree.node_scale == tree.error_quantile(1e-9) == tree.error_probability(0.0) == 0
-    for mechanism in (HybridCounter(math.inf), LogarithmicCounter(math.inf)):
+    for mechanism in (HybridCounter(math.inf), LogarithmicCounter(math.inf),
+                      KaryTree(math.inf, 1000)):  # fmt: skip
         assert mechanism.error_quantile(1e-9, 1000) == mechanism.error_probability(0.0, 1000) == 0
         assert not mechanism.guarantee.is_private and not tree.guarantee.is_private
 
@@ -215,6 +219,121 @@ def test_prefixes_are_counted_by_their_binary_ones(horizon, levels):
     assert full.prefixes == tuple(math.comb(levels, m) for m in range(1, levels + 1))
 
 
+# ---------------------------------------------------------------- the tree with negative digits
+KARY = [(1, 3), (2, 3), (3, 3), (4, 3), (12, 3), (13, 3), (14, 3), (40, 3), (41, 3)]
+KARY += [(2, 5), (7, 5), (12, 5), (13, 5), (30, 5), (62, 5), (24, 7), (30, 7), (40, 101)]
+
+
+def signed_nodes(horizon, arity):
+    """Return the nodes (first and last element) of each prefix with their signs, by brute force.
+
+    Independent of the package: a length's digits are looked for among all, and the nodes are found
+    by walking from 0 to the length, the largest steps first.
+    """
+    half, levels = arity // 2, 1
+    while (arity**levels - 1) // 2 < horizon:
+        levels += 1
+    written = {
+        sum(d * arity ** (levels - 1 - j) for j, d in enumerate(digits)): digits
+        for digits in itertools.product(range(-half, half + 1), repeat=levels)
+    }
+    assert len(written) == arity**levels, "each number once"
+    prefixes = []
+    for n in range(1, horizon + 1):
+        place, nodes = 0, {}
+        for j, digit in enumerate(written[n]):
+            size = arity ** (levels - 1 - j)
+            for _ in range(abs(digit)):
+                after = place + (size if digit > 0 else -size)
+                nodes[min(place, after) + 1, max(place, after)] = 1 if digit > 0 else -1
+                place = after
+        assert place == n
+        prefixes.append(nodes)
+    return levels, prefixes
+
+
+def signed_noise(mechanism, monkeypatch):
+    """Return how often each variable (column) enters each sum (row), and their scales."""
+    scales, most = [], 2 * mechanism.horizon
+
+    def label(rng, scale):
+        scales.append(scale)
+        return np.eye(most)[len(scales) - 1]
+
+    monkeypatch.setattr(counters, "_laplace", label)
+    counter = mechanism.counter(None)
+    rows = np.array([counter.add(0.0) for _ in range(mechanism.horizon)])
+    return rows[:, : len(scales)], np.array(scales)
+
+
+@pytest.mark.parametrize(("horizon", "arity"), KARY)
+def test_the_signed_noise_is_that_of_nodes_which_make_up_the_prefix(horizon, arity, monkeypatch):
+    """The premises of its proof, for all lengths: B C = prefix sums, columns of C at most h."""
+    tree = KaryTree(0.7, horizon, arity)
+    levels, prefixes = signed_nodes(horizon, arity)
+    assert tree.levels == levels
+    noise, scales = signed_noise(tree, monkeypatch)
+    assert np.all(scales == levels / 0.7)
+    used = sorted({node for nodes in prefixes for node in nodes})
+    signs = np.array([[nodes.get(node, 0) for node in used] for nodes in prefixes])
+    # the same columns in another order: each node has one variable, drawn once and kept
+    assert sorted(map(tuple, noise.T.astype(int))) == sorted(map(tuple, signs.T))
+    holds = np.array([[first <= i <= last for i in range(1, 10**4)] for first, last in used])
+    holds = holds[:, : max(last for _, last in used)].astype(int)
+    prefix_sums = np.array([[i < n for i in range(holds.shape[1])] for n in range(1, horizon + 1)])
+    assert np.array_equal(signs @ holds, prefix_sums), "what ends later cancels"
+    assert holds.sum(axis=0).max() == holds[:, 0].sum() == levels
+    assert tree.guarantee == PrivacyGuarantee("central", 0.7)
+    if len(used) == horizon:  # then giving out the sums is giving out the noisy nodes
+        released = np.abs(np.linalg.solve(noise, np.tril(np.ones((horizon, horizon)))))
+        assert (released / scales[:, None]).sum(axis=0).max() == pytest.approx(0.7, rel=1e-9)
+        if levels > 1:  # broken version: the budget not split over the levels
+            assert (released * 0.7).sum(axis=0).max() > 1.5 * 0.7
+    for n, nodes in enumerate(prefixes, 1):
+        assert tree.noise_terms(n) == ((len(nodes),), (tree.node_scale,))
+        assert tree.drawn(n)[1].bit_count() == len({last - first for first, last in nodes})
+    numbers = collections.Counter(len(nodes) for nodes in prefixes)
+    assert tree.prefixes == tuple(numbers[m] for m in range(1, levels * (arity // 2) + 1))
+    squares = [2 * tree.node_scale**2 * len(nodes) for nodes in prefixes]
+    assert tree.mean_variance == pytest.approx(np.mean(squares), rel=1e-12)
+    assert tree.greatest_variance == pytest.approx(max(squares), rel=1e-12)
+
+
+@given(st.integers(1, 2**62), st.integers(1, 50))
+def test_digits_write_the_length_and_prefixes_count_them(horizon, half):
+    tree = KaryTree(1.0, horizon, 2 * half + 1)
+    digits = tree.digits(horizon)
+    assert sum(d * tree.arity**j for j, d in enumerate(digits)) == horizon
+    assert max(map(abs, digits)) <= half and len(digits) == tree.levels
+    shorter, full = ((tree.arity ** (tree.levels - i) - 1) // 2 for i in (1, 0))
+    assert shorter < horizon <= full
+    assert sum(tree.prefixes) == horizon and len(tree.prefixes) <= 500
+
+
+@given(st.sampled_from([3, 5, 9, 19]), st.integers(1, 8))
+def test_errors_at_full_lengths_are_the_closed_forms(arity, levels):
+    """Mean h³(k − 1/k)/(2ε²)·k^h/(k^h − 1) and worst h³(k − 1)/ε²: :prf:ref:`thm-kary`."""
+    tree = KaryTree(0.5, (arity**levels - 1) // 2, arity)
+    mean = levels**3 * (arity - 1 / arity) / (2 * 0.25) * arity**levels / (arity**levels - 1)
+    assert tree.mean_variance == pytest.approx(mean, rel=1e-12)
+    assert tree.greatest_variance == pytest.approx(levels**3 * (arity - 1) / 0.25, rel=1e-12)
+
+
+def test_the_best_arity_has_the_least_variance():
+    for horizon in (1, 4, 13, 200, 10**5):
+        trees = [KaryTree(1.0, horizon, k) for k in range(3, 102, 2)]
+        best = KaryTree(1.0, horizon, best_arity(horizon))
+        assert best.mean_variance == min(tree.mean_variance for tree in trees)
+        best = KaryTree(1.0, horizon, best_arity(horizon, "greatest"))
+        assert best.greatest_variance == min(tree.greatest_variance for tree in trees)
+    tree = KaryTree(2.0, 10**6, 5)
+    each = math.fsum(
+        number * counters.laplace_sum_error(tree.union_width(3.0), (m,), (tree.node_scale,))
+        for m, number in enumerate(tree.prefixes, 1)
+    )
+    assert each == pytest.approx(math.exp(-3.0), rel=1e-6)
+
+
 # ---------------------------------------------------------------- errors
 @pytest.mark.statistical
 @pytest.mark.parametrize("beta", [0.3, 0.05, 0.005])
@@ -251,11 +370,16 @@ def test_error_probability_inverts_the_quantile_and_falls_from_one(epsilon, hori
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("mechanism", [HybridCounter(0.5), LogarithmicCounter(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [HybridCounter(0.5), LogarithmicCounter(0.5), KaryTree(0.5, 40), KaryTree(0.5, 40, 5)],
+    ids=repr,
+)
 @pytest.mark.parametrize("length", [1, 3, 4, 23])
 def test_error_quantile_is_exceeded_as_often_as_beta(mechanism, length):
     size, beta = 4000, 0.2
-    at = length if isinstance(mechanism, HybridCounter) else 2 ** (length.bit_length() - 1)
+    late = isinstance(mechanism, LogarithmicCounter)
+    at = 2 ** (length.bit_length() - 1) if late else length
     errors = errors_at(mechanism, at, size)
     quantile = mechanism.error_quantile(beta, length)
     assert mechanism.error_probability(quantile, length) == pytest.approx(beta, rel=1e-6)
@@ -275,7 +399,10 @@ def test_errors_of_the_splits(length, beta):
 
 
 # ---------------------------------------------------------------- input
-ALL = [BinaryTree(1.0, 3), AdaptiveTree(1.0, 3), HybridCounter(1.0), LogarithmicCounter(1.0)]
+ALL = [
+    *(BinaryTree(1.0, 3), AdaptiveTree(1.0, 3), HybridCounter(1.0), LogarithmicCounter(1.0)),
+    *(KaryTree(1.0, 3), KaryTree(1.0, 3, 5)),
+]
 
 
 @pytest.mark.parametrize("mechanism", ALL, ids=repr)
@@ -297,13 +424,18 @@ def test_a_counter_refuses_more_than_its_horizon(rng):
 
 def test_other_arguments_are_checked():
     makes = (HybridCounter, LogarithmicCounter, lambda e: BinaryTree(e, 9),
-             lambda e: AdaptiveTree(e, 9))  # fmt: skip
+             lambda e: AdaptiveTree(e, 9), lambda e: KaryTree(e, 9))  # fmt: skip
     for make, epsilon in itertools.product(makes, [0, -1, math.nan, "1", None, True]):
         refusal("epsilon", epsilon, lambda make=make, epsilon=epsilon: make(epsilon))
     refusal("split", "third", lambda: HybridCounter(1.0, "third"))
     for growth in (-0.1, math.inf, math.nan, None):
         refusal("growth", growth, lambda growth=growth: AdaptiveTree(1.0, 9, 1.0, growth))
-    for mechanism in (HybridCounter(1.0), LogarithmicCounter(1.0)):
+    for arity in (1, 4, 103, 3.5, None, True):
+        refusal("arity", arity, lambda arity=arity: KaryTree(1.0, 9, arity))
+    refusal("n", 10, lambda: KaryTree(1.0, 9).digits(10))
+    refusal("n", 10, lambda: KaryTree(1.0, 9).error_quantile(0.1, 10))
+    refusal("error", "worst", lambda: best_arity(9, "worst"))
+    for mechanism in (HybridCounter(1.0), LogarithmicCounter(1.0), KaryTree(1.0, 10)):
         refusal("length", 0, lambda m=mechanism: m.error_quantile(0.1, 0))
         refusal("beta", 1, lambda m=mechanism: m.error_quantile(1, 10))
         refusal("length", 2.5, lambda m=mechanism: m.error_probability(1.0, 2.5))

@@ -11,7 +11,13 @@ from dpbandits import algorithms as alg
 from dpbandits.algorithms import identifiers, registry, stopping_rules
 from dpbandits.auditing.adapters import tables_of
 from dpbandits.identification import DPLRE, DPTT, AdaPTT, AdaPTTStar, DPSEIdentifier, TopTwo
-from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter, LogarithmicCounter
+from dpbandits.mechanisms import (
+    AdaptiveTree,
+    BinaryTree,
+    HybridCounter,
+    KaryTree,
+    LogarithmicCounter,
+)
 from dpbandits.stopping import (
     DPNAS,
     NAS,
@@ -68,6 +74,7 @@ def _private(epsilon: float) -> dict[str, Any]:
         BinaryTree(epsilon, N_COUNTED),
         *(kind(epsilon) for kind in (LogarithmicCounter, HybridCounter)),
         AdaptiveTree(epsilon, N_COUNTED),
+        KaryTree(epsilon, N_COUNTED),
         *(kind(epsilon, ALPHA, BETA) for kind in (DPNAS, DPExponentialNAS, DPHoeffdingStop)),
         DPPromisedStop(epsilon, ALPHA, BETA, DEVIATION),
         *(kind(epsilon) for kind in (alg.DPUCB, alg.DPUCBBound, alg.DPUCBHybrid)),

@@ -5,7 +5,9 @@ from dpbandits.mechanisms.choices import CountChoice as CountChoice
 from dpbandits.mechanisms.counters import AdaptiveTree as AdaptiveTree
 from dpbandits.mechanisms.counters import BinaryTree as BinaryTree
 from dpbandits.mechanisms.counters import HybridCounter as HybridCounter
+from dpbandits.mechanisms.counters import KaryTree as KaryTree
 from dpbandits.mechanisms.counters import LogarithmicCounter as LogarithmicCounter
+from dpbandits.mechanisms.counters import best_arity as best_arity
 from dpbandits.mechanisms.discrete import DiscreteCounter as DiscreteCounter
 from dpbandits.mechanisms.discrete import DiscreteLaplace as DiscreteLaplace
 from dpbandits.mechanisms.noise import laplace as laplace

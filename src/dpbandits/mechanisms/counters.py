@@ -18,7 +18,13 @@ from typing import Annotated, Any
 
 from dpbandits._arrays import Floats, Rng
 from dpbandits._engine.kernels import interpreted, kernel
-from dpbandits._validation import check_choice, check_noise, check_range, reward_of
+from dpbandits._validation import (
+    check_choice,
+    check_integer,
+    check_noise,
+    check_range,
+    reward_of,
+)
 from dpbandits.configuration import (
     LONGEST,
     Budget,
@@ -41,13 +47,29 @@ from dpbandits.mechanisms.noise import (
 )
 from dpbandits.rewards.tables import Tables
 
-__all__ = ["SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter", "LogarithmicCounter"]
+__all__ = [
+    *("SPLITS", "AdaptiveTree", "BinaryTree", "HybridCounter"),
+    *("KaryTree", "LogarithmicCounter", "best_arity"),
+]
 
 SPLITS = ("half", "full")
 _laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
 _Length = Annotated[int, whole(1, 2**62)]
 _Horizon = Annotated[int, whole(1, LONGEST)]
 _LogTerm = Annotated[float, between(0.0, 1e15)]
+
+MOST_ARITY = 101
+"""Greatest arity of a `KaryTree`: up to it no sum has more than 500 Laplace variables."""
+_Error = Annotated[str, functools.partial(check_choice, choices=("mean", "greatest"))]
+
+
+def _odd(name: str, value: object) -> int:
+    """Check an arity: an odd number from 3 to `MOST_ARITY`."""
+    found = check_integer(name, value, 3, MOST_ARITY)
+    if found % 2 == 0:
+        raise ValueError(f"{name}={found} is even; allowed: odd numbers from 3 to {MOST_ARITY}")
+    return found
+
 
 HYBRID_STATE = TREE_LEVELS + 1
 """Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
@@ -218,6 +240,11 @@ class RunningCounter:
         x = check_range("x", reward_of(x), low, high, f"[{low:g}, {high:g}]")
         self._length = n
         self._sum += self._element(x)
+        self._released = self._release(n)
+        return self._released
+
+    def _release(self, n: int) -> float:
+        """Return what is released when the n-th element has been added."""
         scale, nodes = self._mechanism.drawn(n)
         if scale is None:
             return self._released
@@ -227,8 +254,7 @@ class RunningCounter:
         else:
             self._blocks_noise += noise
         in_sum = (self._nodes[j] for j in range(nodes.bit_length()) if nodes >> j & 1)
-        self._released = self._value(self._sum + self._blocks_noise + sum(in_sum))
-        return self._released
+        return self._value(self._sum + self._blocks_noise + sum(in_sum))
 
     def _element(self, x: float) -> float:
         """Return what is added for an element."""
@@ -567,10 +593,10 @@ class AdaptiveTree(_Tree):
         return self.error_width(n, math.log(2 / beta))
 
 
-# -------------------------------------------------------------------------------- of any length
+# ----------------------------------------------------------- of known length, and an exact law
 
 
-class _Endless(Counter):
+class _Exact(Counter):
     """Base of the counters whose errors have a law that is computed exactly."""
 
     @abc.abstractmethod
@@ -633,7 +659,229 @@ class _Endless(Counter):
 
 
 @dataclass(frozen=True)
-class LogarithmicCounter(_Endless):
+class KaryTree(_Exact):
+    """k-ary tree with negative digits (Andersson, Pagh, Steiner & Torkamani 2025), for odd k.
+
+    A prefix length is written in base k with digits from −(k − 1)/2 to (k − 1)/2. Above digit j
+    stands a multiple of k^(j+1); a positive digit d adds the d nodes of size k^j after it, a
+    negative one subtracts the −d nodes before it. These may end later than the prefix does: their
+    noise is drawn ahead, their sum is not needed, as what is subtracted of it is exact. With the
+    least h for which h digits write all lengths up to T an element lies in at most h nodes that
+    are ever used, so that noise of scale h/ε on each makes all prefix sums together
+    ε-differentially private, also if the stream depends on the sums. The noise at n is a sum of as
+    many Laplace variables as the sizes of n's digits add up to. Proof: :prf:ref:`thm-kary`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
+        noise.
+    horizon : int
+        Greatest stream length T, from 1 to 2⁶².
+    arity : int
+        k, odd, from 3 to 101. `best_arity` finds the one with the least error.
+
+    Examples
+    --------
+    >>> tree = KaryTree(epsilon=0.5, horizon=1000, arity=5)
+    >>> tree.levels, tree.node_scale, tree.digits(7), tree.digits(8)
+    (5, 10.0, (2, 1, 0, 0, 0), (-2, 2, 0, 0, 0))
+    >>> import numpy as np
+    >>> counter = KaryTree(float("inf"), horizon=4).counter(np.random.default_rng(0))
+    >>> [counter.add(x) for x in (1.0, 0.5, 0.0, 1.0)]
+    [1.0, 1.5, 1.5, 2.5]
+    """
+
+    epsilon: Budget
+    horizon: _Length
+    arity: Annotated[int, _odd] = 3
+
+    @property
+    def levels(self) -> int:
+        """Number of digits: the least h with (k^h − 1)/2 ≥ T."""
+        levels, longest = 0, 0
+        while longest < self.horizon:
+            longest += (self.arity - 1) // 2 * self.arity**levels
+            levels += 1
+        return levels
+
+    @property
+    def node_scale(self) -> float:
+        """Scale h/ε of the Laplace variable of one node, in units of the stream."""
+        return self.levels / self.epsilon
+
+    @checked_arguments
+    def digits(self, n: _Length) -> tuple[int, ...]:
+        """Return the h digits of a prefix length, the lowest first.
+
+        Parameters
+        ----------
+        n : int
+            Length of the prefix, from 1 to T.
+
+        Returns
+        -------
+        tuple of int
+            The digits, from −(k − 1)/2 to (k − 1)/2.
+
+        Raises
+        ------
+        ValueError
+            If `n` is greater than T.
+        """
+        if n > self.horizon:
+            raise ValueError(f"n={n} is out of range; allowed: from 1 to horizon={self.horizon}")
+        return self._digits(n)
+
+    def _digits(self, n: int) -> tuple[int, ...]:
+        """Return `digits` without checks."""
+        half, digits = (self.arity - 1) // 2, []
+        for _ in range(self.levels):
+            digits.append((n + half) % self.arity - half)
+            n = (n - digits[-1]) // self.arity
+        return tuple(digits)
+
+    def drawn(self, n: int) -> tuple[float | None, int]:
+        return self.node_scale, sum(1 << j for j, d in enumerate(self._digits(int(n))) if d)
+
+    def counter(self, rng: Rng | None = None) -> RunningCounter:
+        return _RunningKaryTree(self, check_noise("rng", rng))
+
+    @checked_arguments
+    def noise_terms(self, length: _Length) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        return (sum(map(abs, self.digits(length))),), (self.node_scale,)
+
+    @property
+    def prefixes(self) -> tuple[int, ...]:
+        """Say how many n from 1 to T have noise of 1, of 2, … nodes, up to h·(k − 1)/2.
+
+        A number with the digits of T down to some place, a smaller one there and any below is
+        smaller than T, and every smaller one is of this kind. Those up to 0, so counted, are taken
+        away.
+        """
+        up_to_horizon = self._sums_up_to(self._digits(self.horizon))
+        up_to_zero = self._sums_up_to((0,) * self.levels)
+        return tuple(a - b for a, b in zip(up_to_horizon, up_to_zero, strict=True))[1:]
+
+    def _sums_up_to(self, digits: tuple[int, ...]) -> list[int]:
+        """Return how many numbers of h digits, up to one, have each sum of their sizes."""
+        half = (self.arity - 1) // 2
+        found, above = [0] * (self.levels * half + 1), 0
+        below = [[1]]  # how many numbers of j digits, of either sign, have each sum
+        for _ in digits:
+            longer = [0] * (len(below[-1]) + half)
+            for digit in range(-half, half + 1):
+                for total, count in enumerate(below[-1]):
+                    longer[total + abs(digit)] += count
+            below.append(longer)
+        for place in reversed(range(len(digits))):
+            for digit in range(-half, digits[place]):
+                for total, count in enumerate(below[place]):
+                    found[above + abs(digit) + total] += count
+            above += abs(digits[place])
+        found[above] += 1
+        return found
+
+    @property
+    def total_nodes(self) -> int:
+        """Number of nodes in the sums at n = 1, …, T, those that are subtracted included."""
+        return sum(m * number for m, number in enumerate(self.prefixes, 1))
+
+    @property
+    def most_nodes(self) -> int:
+        """Greatest number of nodes in the sum at any n from 1 to T."""
+        return max(m for m, number in enumerate(self.prefixes, 1) if number)
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance of the noise, on average over n = 1, …, T, in squared units of the stream."""
+        return 2 * self.node_scale**2 * (self.total_nodes / self.horizon)
+
+    @property
+    def greatest_variance(self) -> float:
+        """Greatest variance of the noise at any n from 1 to T, in squared units of the stream."""
+        return 2 * self.node_scale**2 * self.most_nodes
+
+    @checked_arguments
+    def union_width(self, log_term: _LogTerm) -> float:
+        """Return the least x with Σ P(error of the sum of n elements > x) ≤ e^−ℓ over n ≤ T.
+
+        By the exact laws, as `laplace_union_width`. Proof: :prf:ref:`lem-tree-exact`, with the
+        numbers of `prefixes`.
+
+        Parameters
+        ----------
+        log_term : float
+            ℓ, from 0 to 10^15.
+
+        Returns
+        -------
+        float
+            Bound x on the size of all T errors, in units of the stream, rounded up.
+        """
+        return self.node_scale * laplace_union_width(log_term, self.prefixes)
+
+
+class _RunningKaryTree(RunningCounter):
+    """A running `KaryTree`: it keeps the noise of the nodes about one boundary of each level."""
+
+    _mechanism: KaryTree
+
+    def __init__(self, mechanism: KaryTree, rng: Rng | None) -> None:
+        super().__init__(mechanism, rng)
+        self._boundary = [0] * mechanism.levels  # counted in nodes of the next level
+        self._about: list[tuple[list[float], list[float]]]  # after it and before it, nearest first
+        self._about = [([], []) for _ in self._boundary]
+
+    def _release(self, n: int) -> float:
+        scale, above, noise = self._mechanism.node_scale, n, 0.0
+        for level, digit in enumerate(self._mechanism._digits(n)):
+            above = (above - digit) // self._mechanism.arity
+            if above != self._boundary[level]:
+                self._boundary[level], self._about[level] = above, ([], [])
+            nodes = self._about[level][1 if digit < 0 else 0]
+            while len(nodes) < abs(digit):
+                nodes.append(self._noise(n, scale))
+            used = sum(nodes[: abs(digit)])
+            noise = noise - used if digit < 0 else noise + used
+        return self._value(self._sum + noise)
+
+
+@checked_arguments
+def best_arity(horizon: _Length, error: _Error = "mean") -> int:
+    """Return the k for which a `KaryTree` has the least variance, of all odd k from 3 to 101.
+
+    Parameters
+    ----------
+    horizon : int
+        Greatest stream length T, from 1 to 2⁶².
+    error : {"mean", "greatest"}
+        The variance on average over the prefixes, or the greatest of them.
+
+    Returns
+    -------
+    int
+        The least such k; it does not depend on ε.
+
+    Examples
+    --------
+    >>> best_arity(1000), best_arity(10**7), best_arity(10**7, "greatest")
+    (13, 17, 17)
+    """
+
+    def variance(arity: int) -> int:  # over 2/ε², and on average times T
+        tree = KaryTree(1.0, horizon, arity)
+        nodes = tree.total_nodes if error == "mean" else tree.most_nodes
+        return tree.levels**2 * nodes
+
+    return min(range(3, MOST_ARITY + 1, 2), key=variance)
+
+
+# -------------------------------------------------------------------------------- of any length
+
+
+@dataclass(frozen=True)
+class LogarithmicCounter(_Exact):
     """Logarithmic mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
 
     The blocks {1}, {2}, {3, 4}, {5, …, 8}, … end at the powers of two, and their variables have
@@ -675,7 +923,7 @@ class LogarithmicCounter(_Endless):
 
 
 @dataclass(frozen=True)
-class HybridCounter(_Endless):
+class HybridCounter(_Exact):
     """Hybrid mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
 
     A logarithmic counter with noise of scale 1/ε₁ gives the sums at the powers of two. Between 2^k
