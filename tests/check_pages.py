@@ -25,7 +25,7 @@ from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
 from check_form import MOVED, check_form
 from check_print import check_print, check_the_paper
-from check_reference import REFERENCE, check_reference
+from check_reference import EVERY, NAMES_PAGES, REFERENCE, check_reference
 from check_signs import CITED, check_signs
 from check_size import check_height, check_the_size, check_weight
 
@@ -126,10 +126,15 @@ class Report:
 
 
 def list_pages(html: Path) -> list[str]:
-    """Return the pages' addresses below the folder, the redirect of the first page left out."""
+    """Return the pages' addresses below the folder, the redirect of the first page left out.
+
+    Of the pages for one name each, which are made alike, some are looked at.
+    """
     paths = sorted(path.relative_to(html) for path in html.rglob("*.html"))
-    skipped = ("_static", "_sources", "_downloads", "index.html")
-    return [path.as_posix() for path in paths if path.parts[0] not in skipped]
+    skipped = ("_static", "_sources", "_downloads", "_modules", "index.html")
+    pages = [path.as_posix() for path in paths if path.parts[0] not in skipped]
+    alike = [name for name in pages if name.startswith(NAMES_PAGES)]
+    return [name for name in pages if name not in alike] + alike[::EVERY]
 
 
 AXE_PAGES = (
@@ -172,7 +177,7 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     if name == CONTROL:
         check_the_contents(browser, base, name, DESKTOP, report)
     if name == REFERENCE:
-        check_reference(page, name, report)
+        check_reference(page, name, options.html, report)
     if options.screenshots:
         shoot(page, options.screenshots, f"{name}.desktop")
         page.emulate_media(color_scheme="dark")
@@ -236,7 +241,7 @@ SEARCHED = {
     "theorem 4.1": r"notebooks/0[34]|claims\.html#claim-ss19-thm-4-1$",
     "3.1": r"notebooks/03[^#]*#ours-elimination-run$",
     "td16-thm-3.4-second": r"claims\.html#claim-td16-cor-3-2$",
-    "DPSE": r"#dpbandits\.\S*\.DPSE$",
+    "DPSE": r"book/reference/dpbandits\.DPSE\.html$",
 }
 """What is looked for → where the first place that is found has to be."""
 FIRST = {

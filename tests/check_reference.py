@@ -1,33 +1,33 @@
-"""Follow links to names of the package: what folds below a name opens, and nothing else does.
+"""Follow the table of a page of the reference: each name has a page, with nothing folded on it.
 
 Called by ``check_pages.py`` for one page of the reference.
 """
 
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
 REFERENCE = "book/api_regret.html"
+NAMES_PAGES = "book/reference/"
+EVERY = 25
+"""Of so many pages of names, one is looked at in a browser."""
 
-FOLDS = "dl.py > dd > details.reference-fold"
-NAMES = """() => [...document.querySelectorAll('dl.py > dt[id]')]
-    .filter(name => name.parentElement.querySelector(':scope > dd > details.reference-fold'))
-    .map(name => name.id)"""
-OPEN = f"""() => [...document.querySelectorAll('{FOLDS}[open]')]
-    .map(fold => fold.closest('dl').querySelector('dt').id)"""
-CLOSE = f"() => {{ for (const fold of document.querySelectorAll('{FOLDS}')) fold.open = false; }}"
-EVERY = 9
-"""Of so many names, one is followed."""
+ROWS = """() => [...document.querySelectorAll('table.autosummary tr')]
+    .map(row => [row.id, row.querySelector('a[href]')?.href || ''])"""
 
 
-def check_reference(page, name: str, report) -> None:
-    """Follow links to some names of an open page, classes and members."""
-    names = page.evaluate(NAMES)
-    problems = [] if len(names) > 2 * EVERY else [f"only {len(names)} names have a fold"]
-    if page.evaluate(OPEN):
-        problems.append("folds are open before a link is followed")
-    for target in names[::EVERY]:
-        page.evaluate("id => { location.hash = id; }", target)
-        page.wait_for_timeout(50)
-        found = page.evaluate(OPEN)
-        if found != [target]:
-            problems.append(f"a link to {target} opens {found}")
-        page.evaluate(CLOSE)
-    page.evaluate("() => history.replaceState(null, '', location.pathname)")
+def check_reference(page, name: str, html: Path, report) -> None:
+    """Look up the names in the table of an open page."""
+    rows = page.evaluate(ROWS)
+    problems = [] if len(rows) > 20 else [f"only {len(rows)} names are listed"]
+    for place, link in rows:
+        address, target = urldefrag(link)
+        path = html / unquote(urlsplit(address).path).lstrip("/")
+        if NAMES_PAGES not in address or not path.is_file():
+            problems.append(f"{place} has no page: {link}")
+            continue
+        text = path.read_text("utf-8")
+        if unquote(target) != place or f'id="{place}"' not in text:
+            problems.append(f"{place} leads to {link}")
+        if "<details" in text.partition('class="bd-article"')[2].partition("</article>")[0]:
+            problems.append(f"something is folded on the page of {place}")
     report.check(name, "links to names", problems)

@@ -47,7 +47,8 @@ SILENT_CLASSES = frozenset(
         "cell_input",
         "highlight",
         "figure-footer",
-        "fold-parts",
+        "front-links",
+        "viewcode-link",
         "page-filter",
         "toctree-wrapper",
         "quiet",
@@ -267,6 +268,8 @@ def part_of(docname: str) -> str:
     """Return which part of the book a page is in; the search ranks by it."""
     if docname.startswith("notebooks/"):
         return "chapter"
+    if docname.startswith("book/reference/"):
+        return "reference"
     name = docname.rpartition("/")[2]
     if name.startswith("api"):
         return "reference"

@@ -6,10 +6,8 @@ click leads from the docstring to the theorem and back, and from the theorem to 
 back.
 """
 
-import importlib
 import inspect
 import json
-import pkgutil
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -18,6 +16,8 @@ from typing import Any
 from claims_ledger import PAGE, STANDINGS, Record, label, standing
 from docutils import nodes
 from sphinx import addnodes
+
+from companion.front import front
 
 LINK = re.compile(r":prf:ref:`(?:[^`<]*<)?([\w-]+)>?`")
 STYLE = "theorem-links"
@@ -34,27 +34,12 @@ def labels_in(docstring: str | None) -> list[str]:
     return list(dict.fromkeys(LINK.findall(docstring or "")))
 
 
-def documented(package: str) -> dict[str, Any]:
-    """Return the classes and functions that the reference documents, by their full names."""
-    found = {}
-    root = importlib.import_module(package)
-    for module_info in pkgutil.walk_packages(root.__path__, f"{package}."):
-        parts = module_info.name.split(".")
-        if any(part.startswith("_") for part in parts):
-            continue
-        module = importlib.import_module(module_info.name)
-        for name in getattr(module, "__all__", ()):
-            thing = getattr(module, name)
-            plain = getattr(thing, "py_func", thing)  # of a compiled function
-            if getattr(plain, "__module__", "") == module.__name__ and callable(plain):
-                found[f"{module.__name__}.{name}"] = plain
-    return found
-
-
 def uses(package: str) -> dict[str, list[str]]:
-    """Return, by label, the names whose docstrings rest on it; a method counts for its class."""
+    """Return, by label, the names with a page that rest on it; a method counts for its class."""
     by_label: dict[str, list[str]] = defaultdict(list)
-    for name, thing in documented(package).items():
+    for name, (_, _, _, _, thing) in front().items():
+        if not name.startswith(f"{package}."):
+            continue
         members = vars(thing).values() if inspect.isclass(thing) else ()
         texts = [thing.__doc__, *(getattr(m, "__doc__", None) for m in members)]
         for text in texts:

@@ -1,106 +1,213 @@
-"""The reference of the package, made from its docstrings, compiled functions included.
+"""The reference: a page for each class and function of the front, and tables of their names.
 
-``.. package-reference:: dpbandits.regret dpbandits.bounds`` documents these modules and those
-below them, so a new algorithm appears on the page without being named there. The option
-``:without:`` names modules that other pages have, which are left out with those below them.
+Which names there are and which table lists them is said in `companion.front`. Before the pages are
+read, a source is written for each name into ``book/reference/``, from ``_templates/reference.rst``.
 
-Of each name its page shows how it is called, and in a sentence what it is for; parameters, notes
-and examples fold below. ``fold.js`` opens them for a link that leads to the name.
+``.. front:: regret`` lists the names of a page with their first sentences, module by module.
+``.. module-table:: companion`` lists modules with theirs.
 """
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
-from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
+from cross_links import labels_in
 from docutils import nodes
-from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
-from sphinx import addnodes
-from sphinx.ext.autodoc import FunctionDocumenter
-from sphinx.util import logging
+from jinja2 import Template
+from sphinx.ext.autosummary import Autosummary
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
-logger = logging.getLogger(__name__)
+from companion.front import PAGES, Name, front
+from dpbandits._engine.acceleration import ExactRun, entered
+from dpbandits._files import renew
 
-SHORT = 90
-"""Characters that may stand below a name's first sentence without being folded."""
-PARTS = {"return type": "", "yields": "returns", "rtype": "", "variables": "attributes"}
-"""What a fold calls the parts that it has, where that is not what they are called inside."""
-
-
-def public_modules(name: str) -> list[str]:
-    """Return a module and, if it is a package, the public modules below it."""
-    try:
-        module = importlib.import_module(name)
-    except ImportError as error:
-        logger.warning("%s cannot be imported: %s", name, error)
-        return []
-    found = [name]
-    for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        if not child.name.startswith("_"):
-            found += public_modules(f"{name}.{child.name}")
-    return found
+FOLDER = "book/reference"
+"""Where the sources of the names' pages are written; they are not kept."""
+SOURCES = "_modules"
+"""Where the pages with source code are, below the folder of the pages."""
 
 
-def from_elsewhere(module: Any) -> list[str]:
-    """Return the names that a module offers and another one defines, which documents them."""
-    names = getattr(module, "__all__", [])
-    objects = {name: getattr(module, name) for name in names}
-    homes = {
-        name: getattr(thing, "__module__", module.__name__)
-        for name, thing in objects.items()
-        if type(thing).__module__ != "typing"  # an alias of a type is where it is named
-    }
-    return [name for name, home in homes.items() if home != module.__name__]
+# ------------------------------------------------------------------------------ a page for a name
 
 
-class PackageReference(SphinxDirective):
-    """Document modules, and those below them, in the order of their names."""
+def page_of(name: Name, template: Template) -> str:
+    """Write the source of the page of a name."""
+    kind = "function"
+    if inspect.isclass(name.thing):
+        kind = "exception" if issubclass(name.thing, BaseException) else "class"
+    title = name.public.rpartition(".")[2]
+    derived = kind != "function" and any(map(has_page, name.thing.__bases__))
+    return template.render(title=title, home=name.home, kind=kind, derived=derived) + "\n"
+
+
+def has_page(thing: Any) -> bool:
+    """Return whether a class or function has a page."""
+    return f"{thing.__module__}.{thing.__qualname__}" in front()
+
+
+def write_pages(app: Any) -> None:
+    """Write the sources of all pages that have changed, and take away what is not in the front."""
+    folder = Path(app.srcdir, FOLDER)
+    folder.mkdir(exist_ok=True)
+    template = Template(Path(app.srcdir, "book/_templates/reference.rst").read_text("utf-8"))
+    texts = {f"{name.public}.rst": page_of(name, template) for name in front().values()}
+    for path in folder.iterdir():
+        if path.name not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        renew(folder / name, text.encode())
+
+
+def include_pages(app: Any, config: Any) -> None:
+    """Take the names' pages off the list of files that are in no table of contents."""
+    config["exclude_patterns"] = [
+        pattern for pattern in config["exclude_patterns"] if not pattern.startswith(FOLDER)
+    ]
+
+
+def accelerators_of(kind: type) -> list[tuple[str, str]]:
+    """Return module and name of all that plays a class faster than its own program."""
+    runs = [
+        each.run
+        for (cls, on), found in entered().items()
+        if cls is kind and on is not ExactRun  # whose laws are not runs
+        for each in found
+    ]
+    places = [(run.__module__, run.__qualname__) for run in map(inspect.unwrap, runs)]
+    return list(dict.fromkeys(places))
+
+
+class FrontLinks(SphinxDirective):
+    """The line below the title: how the name is imported, its proofs, and what plays it faster."""
 
     required_arguments = 1
-    final_argument_whitespace = True
-    option_spec: ClassVar = {"without": directives.unchanged}
 
-    def run(self) -> list[Any]:
-        """Write one ``automodule`` per module."""
+    def run(self) -> list[nodes.Node]:
+        """Write the line."""
+        name = front()[self.arguments[0]]
+        imported = name.public
+        if imported.count(".") == 1:
+            imported = imported.replace("dpbandits.", "dpb.")
+        text = f"``{imported}``, of :doc:`/book/api_{name.page}`."
+        labels = labels_in(inspect.getdoc(name.thing))
+        for what, found in (
+            ("Pseudo-code", [label for label in labels if label.startswith("alg-")]),
+            ("Proofs", [label for label in labels if not label.startswith("alg-")]),
+        ):
+            if found:
+                text += f" {what}: {', '.join(f':prf:ref:`{label}`' for label in found)}."
+        written = self.parse_text_to_nodes(StringList([text], source=self.env.docname))
+        faster = accelerators_of(name.thing) if inspect.isclass(name.thing) else []
+        for number, (module, function) in enumerate(faster):
+            written[0] += nodes.Text(", " if number else " Played faster by ")
+            written[0] += self.source_link(module, function)
+        if faster:
+            written[0] += nodes.Text(".")
+        written[0]["classes"].append("front-links")
+        return written
+
+    def source_link(self, module: str, function: str) -> nodes.Node:
+        """Link a function of the engine, which has no page, in the pages of source code."""
+        analyzer = ModuleAnalyzer.for_module(module)
+        analyzer.find_tags()
+        if not hasattr(self.env, "_viewcode_modules"):
+            self.env._viewcode_modules = {}
+        shown = self.env._viewcode_modules.get(module) or (
+            analyzer.code,
+            analyzer.tags,
+            {},
+            module,
+        )
+        self.env._viewcode_modules[module] = shown
+        if function in analyzer.tags:
+            shown[2].setdefault(function, self.env.docname)
+        page = f"{SOURCES}/{module.replace('.', '/')}"
+        address = self.env.app.builder.get_relative_uri(self.env.docname, page)
+        link = nodes.reference("", "", refuri=f"{address}#{function}", internal=True)
+        link["ids"] = [f"{module}.{function}"]
+        path = module.removeprefix("dpbandits.").replace(".", "/")
+        link += nodes.literal("", f"{path}.py")
+        return link
+
+
+# ------------------------------------------------------------------------------- tables of names
+
+
+def first_sentence(docstring: str | None) -> str:
+    r"""Return the first sentence of a docstring, without the point.
+
+    Examples
+    --------
+    >>> first_sentence("Noise: drawn here.\n\nMore.")
+    'Noise: drawn here'
+    """
+    return " ".join((docstring or "").split("\n\n")[0].split()).removesuffix(".")
+
+
+class NameTable(Autosummary):
+    """The table of autosummary, with the places on the page that names had before their own."""
+
+    def get_table(self, items: list[tuple[str, str, str, str]]) -> list[nodes.Node]:
+        """Give each row the full name of what it lists."""
+        found = super().get_table(items)
+        rows = [row for table in found for row in table.findall(nodes.row)]
+        for row, item in zip(rows, items, strict=True):
+            row["ids"] = [item[3]]
+        return found
+
+
+class Front(SphinxDirective):
+    """List the names of a page of the reference."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write a table for each module."""
         lines: list[str] = []
-        elsewhere = {
-            name
-            for argument in self.options.get("without", "").split()
-            for name in public_modules(argument)
-        }
-        for argument in self.arguments[0].split():
-            for name in public_modules(argument):
-                if name in elsewhere or "." not in name:
-                    continue
-                # A package's names are those of its modules, which document them.
-                module = importlib.import_module(name)
-                options = [] if hasattr(module, "__path__") else ["   :members:"]
-                if options and (others := from_elsewhere(module)):
-                    options.append(f"   :exclude-members: {', '.join(others)}")
-                lines += [f".. rubric:: {name}", "", f".. automodule:: {name}", *options, ""]
+        for module in PAGES[self.arguments[0]]:
+            names = [name for name in front().values() if name.module == module]
+            if not names:
+                continue
+            doc = first_sentence(importlib.import_module(module).__doc__)
+            lines += [f".. py:module:: {module}", "", f".. rubric:: {module}", "", f"{doc}.", ""]
+            names.sort(key=lambda name: (not inspect.isclass(name.thing), name.public.lower()))
+            lines += [".. name-table::", "   :nosignatures:", ""]
+            lines += [f"   ~{name.home}" for name in names] + [""]
         return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
 
 
-class CompiledDocumenter(FunctionDocumenter):
-    """Document a function compiled by Numba as the Python function that it was."""
+class ModuleTable(SphinxDirective):
+    """List the modules of packages with their first sentences; the option leaves some out."""
 
-    objtype = "compiled"
-    directivetype = "function"
-    priority = FunctionDocumenter.priority + 5
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar = {"without": lambda argument: argument.split()}
 
-    @classmethod
-    def can_document_member(cls, member: Any, membername: str, isattr: bool, parent: Any) -> bool:
-        """Recognise what Numba leaves in place of a function."""
-        return hasattr(member, "py_func")
+    def run(self) -> list[nodes.Node]:
+        """Write the list; nothing is imported for it but the packages."""
+        lines: list[str] = []
+        without = tuple(self.options.get("without", ()))
+        for package in self.arguments[0].split():
+            root = importlib.import_module(package)
+            for found in pkgutil.walk_packages(root.__path__, f"{package}."):
+                spec = found.module_finder.find_spec(found.name, None)
+                if "._" in found.name or f"{found.name}.".startswith(without):
+                    continue
+                tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+                sentence = re.sub(
+                    r"(?<!`)`([^`]+)`(?!`)", r"``\1``", first_sentence(ast.get_docstring(tree))
+                )
+                lines += [f"``{found.name}``", f"    {sentence}.", ""]
+        return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
 
-    def import_object(self, raiseerror: bool = False) -> bool:
-        """Import the compiled function and go on with the plain one."""
-        found = super().import_object(raiseerror)
-        self.object = getattr(self.object, "py_func", self.object)
-        return found
+
+# ------------------------------------------------------------------------------------ docstrings
 
 
 def escape_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -117,6 +224,11 @@ def skip_plain_fields(
 ) -> bool | None:
     """Leave out a named tuple's fields: its class describes them."""
     return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
+
+
+def known_bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
+    """Name the bases that have a page."""
+    bases[:] = [base for base in bases if has_page(getattr(base, "__origin__", base))]
 
 
 def without_addresses(app: Any, doctree: Any) -> None:
@@ -146,70 +258,23 @@ def show_colon(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
-class Fold(nodes.General, nodes.Element):
-    """What folds below the first sentence on a name; ``says`` names its parts."""
-
-
-def open_fold(writer: Any, node: Fold) -> None:
-    """Write the line that opens it."""
-    says = f'<summary class="fold-parts">{escape(node["says"])}</summary>'
-    writer.body.append(f'<details class="reference-fold">{says}\n')
-
-
-def close_fold(writer: Any, node: Fold) -> None:
-    """Write the end."""
-    writer.body.append("</details>\n")
-
-
-def parts_of(content: list[nodes.Node]) -> str:
-    """Name the parts of a description.
-
-    Examples
-    --------
-    >>> parts_of([nodes.paragraph("", "More."), nodes.rubric("", "Examples")])
-    'Details, examples'
-    """
-    names = []
-    for node in content:
-        if isinstance(node, nodes.field_list):
-            names += [field[0].astext().lower() for field in node.findall(nodes.field)]
-        elif isinstance(node, nodes.rubric):
-            names.append(node.astext().lower())
-        elif not names:
-            names.append("details")
-    named = filter(None, (PARTS.get(name, name) for name in names))
-    return ", ".join(dict.fromkeys(named)).capitalize() or "Details"
-
-
-def fold_details(app: Any, doctree: nodes.document) -> None:
-    """Fold what stands below the first paragraph on each name, its members excepted."""
-    for content in list(doctree.findall(addnodes.desc_content)):
-        if content.parent.get("domain") != "py":
-            continue
-        kept, folded = [], []
-        for node in content.children:
-            first = isinstance(node, nodes.paragraph) and not kept and not folded
-            (kept if first or isinstance(node, addnodes.desc | addnodes.index) else folded).append(
-                node
-            )
-        if sum(len(node.astext()) for node in folded) <= SHORT:
-            continue
-        content.children = []
-        where = 1 if kept and isinstance(kept[0], nodes.paragraph) else 0
-        content += [*kept[:where], Fold("", *folded, says=parts_of(folded)), *kept[where:]]
-
-
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive, the documenter and the folds."""
+    """Add the directives, the pages and the care of docstrings."""
+    for extension in ("sphinx.ext.autosummary", "sphinx.ext.viewcode"):
+        app.setup_extension(extension)
+    app.connect("config-inited", include_pages, priority=990)
+    app.connect("builder-inited", write_pages)
     app.connect("doctree-read", without_addresses)
-    app.connect("doctree-read", fold_details, priority=900)
-    skip = (lambda writer, node: None, lambda writer, node: None)
-    app.add_node(Fold, html=(open_fold, close_fold), latex=skip, text=skip)
-    app.setup_extension("sphinx.ext.autodoc")
-    app.add_directive("package-reference", PackageReference)
-    app.add_autodocumenter(CompiledDocumenter)
+    for name, directive in (
+        ("front", Front),
+        ("front-links", FrontLinks),
+        ("name-table", NameTable),
+        ("module-table", ModuleTable),
+    ):
+        app.add_directive(name, directive)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", hide_colon, priority=400)  # napoleon's is 500
     app.connect("autodoc-process-docstring", show_colon, priority=600)
     app.connect("autodoc-skip-member", skip_plain_fields)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    app.connect("autodoc-process-bases", known_bases)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,4 @@
-// A link into a proof that is folded away opens it, and so does a word that the search has marked; a
-// link to a name of the package opens what folds below it;
+// A link into a proof that is folded away opens it, and so does a word that the search has marked;
 // its target stays in sight while the page above it still grows.
 "use strict";
 
@@ -44,10 +43,6 @@
     const found = target();
     if (!found) return;
     unfold(found);
-    if (found.matches("dl.py > dt")) {
-      const below = found.parentElement.querySelector(":scope > dd > details.reference-fold");
-      if (below) below.open = true;
-    }
     show(found, "start");
   }
 

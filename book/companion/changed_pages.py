@@ -24,6 +24,8 @@ __all__ = ["begin", "finish", "forget", "inputs", "markup"]
 KEPT = Path("_build", "pages.sha256")
 """File with the digest of what the pages were made of, the sentences left out."""
 
+WRITTEN = ("book", "reference")
+"""Folder of the sources that a build writes from the docstrings."""
 PAGES = ("book/*.md", "notebooks/*.ipynb")
 SENTENCES = frozenset(["dropdown", "quiet", "note", "tip", "warning", "important", "admonition"])
 """Directives whose content is text like any other, as is that of ``prf:`` and ``exercise``."""
@@ -94,6 +96,8 @@ def _without_sentences(notebook: str) -> str:
 def _files(root: Path) -> Iterator[Path]:
     """Yield the book's files, without what was built, in alphabetical order."""
     for path in sorted(root.iterdir()):
+        if path.parts[-2:] == WRITTEN:
+            continue
         if path.name.startswith((".", "_build", "__pycache__")) or path.name.endswith(".egg-info"):
             continue
         if path.is_dir():

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from jinja2 import Template
 
-from companion import explorer
+from companion import explorer, front
 from companion.formulas import plain_math
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,22 +170,33 @@ def test_the_script_comes_with_its_page_alone(extension):
 # ------------------------------------------------------------------------------------ reference
 
 
-def test_each_module_is_on_one_page_of_the_reference(extension):
+def test_each_page_of_the_reference_lists_its_names():
+    for page in front.PAGES:
+        assert f".. front:: {page}\n" in (ROOT / f"book/api_{page}.md").read_text("utf-8")
+    pages = {name.public for name in front.front().values()}
+    assert len(pages) == len(front.front()) > 250
+
+
+def test_the_page_of_a_name(extension):
     module = extension("package_reference")
-    shown = []
-    for path in sorted((ROOT / "book").glob("api_*.md")):
-        text = path.read_text("utf-8")
-        without = re.findall(r":without: (.+)", text)
-        left_out = {m for names in without for n in names.split() for m in module.public_modules(n)}
-        for named in re.findall(r"\.\. package-reference:: (.+)", text):
-            mine = [m for n in named.split() for m in module.public_modules(n)]
-            shown += [m for m in mine if m not in left_out and "." in m]
-    packages = ("dpbandits", "companion")
-    modules = {m for p in packages for m in module.public_modules(p)[1:]}
-    # The commands' reference is what --help says.
-    modules = {m for m in modules if not m.startswith(("dpbandits.cli", "companion.cli"))}
-    assert sorted(shown) == sorted(modules)
-    assert len(shown) > 100
+    template = Template((ROOT / "book/_templates/reference.rst").read_text("utf-8"))
+    dpse = front.front()["dpbandits.regret.elimination.DPSE"]
+    text = module.page_of(dpse, template)
+    assert text.startswith(":orphan:\n\nDPSE\n====\n")
+    assert ".. autoclass:: dpbandits.regret.elimination.DPSE\n   :members:" in text
+    faster = module.accelerators_of(dpse.thing)
+    assert "dpbandits._engine.accelerators.elimination" in {place for place, _ in faster}
+
+
+def test_modules_are_listed_by_their_first_sentence(extension):
+    module = extension("package_reference")
+    assert module.first_sentence("One thing: this\none.\n\nMore.") == "One thing: this one"
+
+
+def test_a_name_of_the_engine_is_known_and_a_wrong_one_is_not(extension):
+    module = extension("short_names")
+    assert module.exists("dpbandits._engine.running.run_cases") and module.exists("DPSE.play")
+    assert not module.exists("dpbandits.regret.DPES") and not module.exists("DPSE.plays")
 
 
 def test_no_address_in_memory_gets_into_the_reference(extension):
@@ -201,35 +213,6 @@ def test_no_address_in_memory_gets_into_the_reference(extension):
         "Annotated[int, checked]",
         "x",
     ]
-
-
-def described(content, name="f"):
-    from sphinx import addnodes
-
-    desc = addnodes.desc("", addnodes.desc_signature("", name), domain="py", objtype="function")
-    desc += addnodes.desc_content("", *content)
-    return desc
-
-
-def test_what_stands_below_the_first_sentence_on_a_name_folds(extension):
-    from docutils import nodes
-    from sphinx import addnodes
-
-    module = extension("package_reference")
-    field = nodes.field("", nodes.field_name("", "Parameters"), nodes.field_body("", *[
-        nodes.paragraph("", "x " * module.SHORT)
-    ]))  # fmt: skip
-    first, more = nodes.paragraph("", "What it is for."), nodes.paragraph("", "And more.")
-    member = described([nodes.paragraph("", "A member."), nodes.paragraph("", "Few words.")], "g")
-    doctree = nodes.document(None, None)
-    doctree += described([first, more, nodes.field_list("", field), member])
-    module.fold_details(None, doctree)
-    outer, inner = doctree.findall(addnodes.desc_content)
-    assert [type(node).__name__ for node in outer] == ["paragraph", "Fold", "desc"]
-    assert outer[0].astext() == "What it is for."
-    assert outer[1]["says"] == "Details, parameters"
-    assert "And more." in outer[1].astext() and "A member." not in outer[1].astext()
-    assert [node.astext() for node in inner] == ["A member.", "Few words."]
 
 
 def test_a_sentence_on_an_attribute_keeps_its_colon(extension):

@@ -240,11 +240,11 @@ def test_the_package_and_its_reference_have_it(copy):
     status, words = run(
         copy,
         "-c",
-        "import dpbandits as dpb, package_reference as reference; "
+        "import dpbandits as dpb; from companion.front import front; "
         "from dpbandits.auditing import audited; "
         "print(dpb.registry['Toy'] is dpb.Toy, 'Toy' in dpb.__all__, "
         "'Toy' in audited(1.0), "
-        "'dpbandits.regret.toy' in reference.public_modules('dpbandits.regret'))",
+        "'dpbandits.regret.toy.Toy' in front())",
     )
     assert status == 0 and words.split() == ["True"] * 4, words
 
