@@ -59,11 +59,10 @@ format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-lint: $(STAMP) ## check format, style (notebooks included), docstrings, which layer imports which
+lint: $(STAMP) ## check format, style (notebooks included), which layer imports which
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/python tests/docstrings.py
 
 types: $(STAMP) ## check the types
 	$(BIN)/mypy
@@ -116,7 +115,7 @@ mutants: $(STAMP) ## put faults in by hand, for eight minutes; goes on where it 
 	$(BIN)/python tests/mutants.py --minutes 8
 
 clean: ## remove what was built
-	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf _build book/reference .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
 	find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environments as well

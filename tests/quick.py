@@ -76,7 +76,6 @@ def checks(files):
         found += [[ruff, "format", "--check", *code], [ruff, "check", "--quiet", *code]]
     if any(f.startswith(("src/", "book/companion/")) for f in code):  # mypy remembers the others
         found += [[str(BIN / "mypy")], [str(BIN / "lint-imports")]]
-        found += [[sys.executable, "tests/docstrings.py"]]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Every example in a docstring runs; what docstrings must say, `docstrings.py` checks."""
+"""Every example in a docstring runs; what they must say is checked in `test_docstrings.py`."""
 
 import ast
 import builtins

@@ -35,11 +35,6 @@ class Replicates:
             In words.
         numbers : mapping of str to object
             A few numbers by their names.
-
-        Raises
-        ------
-        TypeError
-            Here: a subclass defines it.
         """
         raise TypeError(f"{type(self).__name__} has nothing to tell")
 
@@ -50,11 +45,6 @@ class Replicates:
         -------
         dict of str to array
             The columns by their names.
-
-        Raises
-        ------
-        TypeError
-            Here: a subclass defines it.
         """
         raise TypeError(f"{type(self).__name__} has no columns")
 

@@ -10,11 +10,11 @@ import importlib
 import inspect
 import itertools
 import pathlib
+import pkgutil
 import re
 import types
 import typing
 
-import docstrings
 import numpy as np
 import pytest
 from test_registry import CONFIGURATIONS, bandit
@@ -532,20 +532,47 @@ def below(name, names):
     return any(f"{name}.".startswith(f"{each}.") for each in names)
 
 
+def public_modules():
+    """Return the names of the modules that have no underscore."""
+    names = [m.name for m in pkgutil.walk_packages(dpb.__path__, "dpbandits.")]
+    return ["dpbandits", *(name for name in sorted(names) if "._" not in name)]
+
+
+def plain(value):
+    """Return the function that a decorator (Numba's, a cache) has wrapped, or the value itself."""
+    return inspect.unwrap(getattr(value, "py_func", value))
+
+
+def public_objects(module):
+    """Return the public classes and functions that a module defines, by name."""
+    found = {name: plain(value) for name, value in vars(module).items() if name[0] != "_"}
+    return {
+        name: value
+        for name, value in found.items()
+        if inspect.isclass(value) or isinstance(value, types.FunctionType)
+        if value.__module__ == module.__name__ and value.__name__ == name
+    }
+
+
+def public_members(cls):
+    """Return the public methods that a class defines itself, by name."""
+    own = {name: getattr(each, "__func__", each) for name, each in vars(cls).items()}
+    return {name: plain(each) for name, each in own.items() if name[0] != "_"}
+
+
 def formulas():
     """Return the names of all public formulas: ``module.function`` or ``module.Class.method``."""
     found = set()
-    for full in docstrings.public_modules():
+    for full in public_modules():
         name = full.removeprefix("dpbandits").removeprefix(".")
         if not name or below(name, RUNNING):
             continue
         module = importlib.import_module(full)
         compiled = kernels(module)
-        for public, value in docstrings.public_objects(module).items():
+        for public, value in public_objects(module).items():
             if inspect.isclass(value):
-                for member, each in docstrings.public_members(value).items():
-                    function = docstrings.plain(getattr(each, "__func__", each))
-                    if isinstance(function, types.FunctionType) and is_formula(function):
+                for member, each in public_members(value).items():
+                    if isinstance(each, types.FunctionType) and is_formula(each):
                         found.add(f"{name}.{public}.{member}")
             elif public not in compiled and is_formula(value):
                 found.add(f"{name}.{public}")

@@ -214,11 +214,6 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
             Horizon T that the algorithm is told; at least the number of pulls of the run.
         rng : numpy.random.Generator
             Source of the noise, and of whatever else is random but the rewards.
-
-        Raises
-        ------
-        TypeError
-            Here: a subclass defines it.
         """
 
     def draw(
