@@ -33,7 +33,6 @@ from dpbandits._validation import (
 __all__ = [
     "LONGEST",
     "MOST_COUNTED",
-    "REFUSED",
     "ArmCount",
     "Budget",
     "Configuration",
@@ -47,7 +46,6 @@ __all__ = [
     "between",
     "checked_arguments",
     "whole",
-    "with_raises",
 ]
 
 Check = Callable[[str, Any], Any]
@@ -216,15 +214,14 @@ def with_raises(docstring: str | None) -> str | None:
     found = _AFTER_RETURNS.search(docstring)
     if found is None:
         margin = re.search(r"\n( *)\S", docstring)
-        indent, start = margin[1] if margin else "", len(docstring.rstrip())
-        before, after = "\n\n", f"\n{indent}"
+        indent = margin[1] if margin else ""
+        before, after = f"{docstring.rstrip()}\n\n", f"\n{indent}"
     else:
-        indent, start = found[1], found.end() if found[2] == "Raises" else found.start()
-        before, after = "", "\n" if found[2] == "Raises" else "\n\n"
-    entry = f"{indent}ValueError\n{indent}    {REFUSED}"
-    if found is None or found[2] != "Raises":
-        entry = f"{indent}Raises\n{indent}------\n{entry}"
-    return docstring[:start] + before + entry + after + docstring[start:].lstrip("\n")
+        indent, place = found[1], found.end() if found[2] == "Raises" else found.start()
+        before = docstring[:place]
+        after = ("\n" if found[2] == "Raises" else "\n\n") + docstring[place:]
+    title = "" if found and found[2] == "Raises" else f"{indent}Raises\n{indent}------\n"
+    return f"{before}{title}{indent}ValueError\n{indent}    {REFUSED}{after}"
 
 
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
