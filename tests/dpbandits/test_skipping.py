@@ -32,10 +32,14 @@ SHORT = {
 }
 
 
+STRENGTHS = [2, pytest.param(1, marks=pytest.mark.long)]
+"""What runs and pulls are divided by, in the default and at full strength."""
+
+
 @functools.cache
-def stepped_sample(name):
+def stepped_sample(name, size):
     """The reference of a short case, once for the test and its controls."""
-    return sample(play_pull_by_pull, SHORT[name], 4000, 1)
+    return sample(play_pull_by_pull, SHORT[name], size, 1)
 
 
 def sample(kernel, case, size, seed):
@@ -47,70 +51,76 @@ def sample(kernel, case, size, seed):
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("fewer", STRENGTHS)
 @pytest.mark.parametrize("name", SHORT)
-def test_law_on_short_horizons(name):
+def test_law_on_short_horizons(name, fewer):
     case = SHORT[name]
     tally = skip_and_tally(*case, np.random.default_rng(9))[1]
     assert tally.skipped_pulls > 0.1 * case[3][-1]
-    skipped = sample(play_skipping, case, 4000, 0)
-    assert same_law_of_counts(skipped, stepped_sample(name))
+    skipped = sample(play_skipping, case, 4000 // fewer, 0)
+    assert same_law_of_counts(skipped, stepped_sample(name, 4000 // fewer))
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("fewer", STRENGTHS)
 @pytest.mark.parametrize("fault", ["noise forgotten", "other constant", "other noise", "mean"])
-def test_short_horizons_refute_another_law(fault, monkeypatch):
-    """Negative control."""
-    means, node_scale, gamma, checkpoints = SHORT["large noise"]
-    size = 12_000 if fault == "noise forgotten" else 4000  # it is seen in more runs only
-    stepped = sample(play_pull_by_pull, SHORT["large noise"], size, 1)
+def test_short_horizons_refute_another_law(fault, fewer, monkeypatch):
+    """Negative control: a tenth more is refuted by 4000 runs, a fifth by 2000.
+
+    From about 2600 runs on, and from 1000 on; forgotten noise from 1200 on, with five arms.
+    """
+    name = "five arms" if fault == "noise forgotten" else "large noise"
+    means, node_scale, gamma, checkpoints = SHORT[name]
     if fault == "noise forgotten":
         table = first_passage_table()
         blind = table._replace(fail=np.zeros_like(table.fail))
         monkeypatch.setattr(skipping, "first_passage_table", lambda: blind)
     elif fault == "other constant":
-        gamma *= 1.1
+        gamma *= 1 + 0.1 * fewer
     elif fault == "other noise":
-        node_scale *= 1.1
+        node_scale *= 1 + 0.1 * fewer
     else:
         means = [0.7, 0.65, 0.6]
-    wrong = sample(play_skipping, (means, node_scale, gamma, checkpoints), size, 0)
-    assert not same_law_of_counts(wrong, stepped)
+    wrong = sample(play_skipping, (means, node_scale, gamma, checkpoints), 4000 // fewer, 0)
+    assert not same_law_of_counts(wrong, stepped_sample(name, 4000 // fewer))
 
 
 PAPER_HORIZON = 50_000_000
-FIRST = 3_000_000
-"""How many of the pulls are played: a pull by pull reference for all of them takes a minute."""
 CELLS = [(name, eps) for name in ("C1", "C2", "C3", "C4") for eps in (0.1, 0.25, 0.5, 1.0)]
 
 
-def cell(name, epsilon, factor=1.0):
+def cell(name, epsilon, first=PAPER_HORIZON, factor=1.0):
     """DP-UCB `tree-tight` with the paper's horizon, its first pulls; `factor` spoils γ."""
     algorithm = dpb.DPUCB(epsilon, "tree-tight")
     means = dpb.instances.ss19(name, n_arms=5).means
     node_scale = algorithm.node_scale(5, PAPER_HORIZON)
     gamma = factor * algorithm.gamma(5, PAPER_HORIZON)
-    return means, node_scale, gamma, [FIRST // 100, FIRST]
+    return means, node_scale, gamma, [first // 100, first]
 
 
-@pytest.mark.slow
 @pytest.mark.statistical
-def test_law_at_the_papers_scale():
-    """One run pull by pull per cell falls outside 30 skipping runs with probability 2/31 at most.
+@pytest.mark.parametrize("fewer", STRENGTHS)
+def test_law_at_the_papers_scale(fewer):
+    """One run pull by pull per cell is outside n skipping runs with probability 2/(n+1) at most.
 
-    The cells are independent, so the number outside is Binomial(16, 2/31) or less: an exact test
-    for each of four counts. With γ one tenth larger the same runs are refuted.
+    The cells are independent, so the number outside is Binomial(16, 2/(n+1)) or less: an exact test
+    for each of four counts. With γ one tenth larger the same runs are refuted. Only the first pulls
+    are played: a pull by pull reference for all of them takes a minute.
     """
     rng = np.random.default_rng(0)
     outside = np.zeros((2, 2, 2), int)
+    size, first = 30 // fewer, 3_000_000 // fewer**2
     for name, epsilon in CELLS:
-        means, node_scale, gamma, checkpoints = cell(name, epsilon)
+        means, node_scale, gamma, checkpoints = cell(name, epsilon, first)
         stepped = play_pull_by_pull(means, node_scale, gamma, np.array(checkpoints), rng)
         for i, factor in enumerate((1.0, 1.1)):
-            runs = sample(play_skipping, cell(name, epsilon, factor), 30, rng)
+            runs = sample(play_skipping, cell(name, epsilon, first, factor), size, rng)
             below = stepped[:, :2] < runs[:, :, :2].min(axis=0)
             outside[i] += below | (stepped[:, :2] > runs[:, :, :2].max(axis=0))
-    assert all(may_be_at_most(k, 16, 2 / 31, share=1 / 4) for k in outside[0].flat)
-    assert not all(may_be_at_most(k, 16, 2 / 31, share=1 / 4) for k in outside[1].flat)
+    right, wrong = (
+        [may_be_at_most(k, 16, 2 / (size + 1), share=1 / 4) for k in each.flat] for each in outside
+    )
+    assert all(right) and not all(wrong)
 
 
 def test_plain_pulls_are_few():
@@ -139,19 +149,20 @@ SHADOWS = [
 ]
 
 
-@pytest.mark.slow
-def test_shadow_runs_break_no_certificate():
+@pytest.mark.parametrize("fewer", STRENGTHS)
+def test_shadow_runs_break_no_certificate(fewer):
     """Fails with probability 1e-16 per certificate, 1e-10 for a million of them."""
     certificates = first_passages = 0
     for i, (means, node_scale, gamma, horizon) in enumerate(SHADOWS):
+        horizon //= fewer**2
         rng = np.random.default_rng([i, 0])
         tally = shadow_run(means, node_scale, gamma, np.array([horizon]), rng)[1]
         assert tally.broken == 0, (means, node_scale)
         assert tally.certified_pulls <= horizon
         certificates += tally.certificates
         first_passages += tally.first_passages
-    assert certificates > 100_000
-    assert first_passages > 20_000
+    assert certificates > 100_000 / fewer
+    assert first_passages > 20_000 / fewer
 
 
 def test_shadow_runs_notice_broken_certificates():
