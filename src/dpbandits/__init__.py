@@ -120,6 +120,8 @@ __all__ = [
     "LDPRSE",
     "LDPUCB",
     "LazyDPTS",
+    "PrintedAdaPKLUCB",
+    "PrintedAdaPUCB",
     "RobustUCB",
     "SuccessiveElimination",
     "TunedDPSE",

@@ -17,6 +17,8 @@ from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE
 from dpbandits.identification.top_two import TopTwo as TopTwo
 from dpbandits.regret.adap_klucb import AdaPKLUCB as AdaPKLUCB
+from dpbandits.regret.adap_printed import PrintedAdaPKLUCB as PrintedAdaPKLUCB
+from dpbandits.regret.adap_printed import PrintedAdaPUCB as PrintedAdaPUCB
 from dpbandits.regret.base import RegretAlgorithm as RegretAlgorithm
 from dpbandits.regret.bennett_elimination import BennettDPSE as BennettDPSE
 from dpbandits.regret.binomial_elimination import BinomialDPSE as BinomialDPSE

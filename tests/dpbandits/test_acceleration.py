@@ -515,6 +515,14 @@ LAZY = {
         (dpb.AdaPKLUCB(4.0, alpha=1.2), dpb.AdaPKLUCB(4.0, alpha=1.5)),
         (dpb.AdaPKLUCB(INF), dpb.AdaPKLUCB(4.0)),
     ],
+    dpb.PrintedAdaPUCB: [
+        (dpb.PrintedAdaPUCB(2.0, 1.2), dpb.PrintedAdaPUCB(2.0, 1.2, "t")),
+        (dpb.PrintedAdaPUCB(INF), dpb.PrintedAdaPUCB(2.0)),
+    ],
+    dpb.PrintedAdaPKLUCB: [
+        (dpb.PrintedAdaPKLUCB(4.0, 1.2), dpb.AdaPKLUCB(4.0, 1.2)),
+        (dpb.PrintedAdaPKLUCB(INF), dpb.PrintedAdaPKLUCB(4.0)),
+    ],
     dpb.DPKLUCB: [
         (dpb.DPKLUCB(4.0, slack=0.5), dpb.DPKLUCB(4.0, slack=0.0)),
         (dpb.DPKLUCB(INF, eta=0.2), dpb.DPKLUCB(4.0, eta=0.2)),

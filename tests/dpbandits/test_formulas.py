@@ -109,6 +109,7 @@ OTHERS = {
                 "identification.dplre.DPLRE.noise_share",
                 "identification.characteristic.adapted_share",
             ),
+            *(f"regret.adap_printed.PrintedAdaP{kind}UCB.indices" for kind in ("", "KL")),
             *("regret.lazy_dp_ts.LazyDPTS.posteriors", "stopping.promised.WindowPlan"),
         ),
         "a step of the plain program",
@@ -147,6 +148,12 @@ DECLARED = dpb.instances.heavy_callback(lambda arm: 1.0, 2, 0.5, 1.5)
 
 EXAMPLES = {
     "bounds.lazy.lazy_ucb_regret": {**LAZY, "sampling": 3.0, "noise": 3.0},
+    "bounds.lazy.printed_adap_ucb_regret": {
+        "means": MEANS,
+        "horizon": 4096,
+        "epsilon": 0.5,
+        "alpha": 3.5,
+    },
     "bounds.lazy.adap_klucb_regret": {**LAZY, "alpha": 3.0},
     "bounds.lazy.dp_klucb_regret": {**LAZY, "slack": 2.0},
     "bounds.lazy.lazy_dp_ts_regret": {**LAZY, "alpha": 3.0},

@@ -33,6 +33,9 @@ ALGORITHMS = [
     dpb.AdaPUCB(epsilon=0.5, alpha=1.2, eta=2.0),
     dpb.AdaPKLUCB(epsilon=0.5),
     dpb.AdaPKLUCB(epsilon=math.inf, alpha=1.1),
+    dpb.PrintedAdaPUCB(epsilon=0.5),
+    dpb.PrintedAdaPUCB(epsilon=math.inf, alpha=1.1, root="t"),
+    dpb.PrintedAdaPKLUCB(epsilon=0.5),
     dpb.LazyDPTS(epsilon=5.0, draws="batches"),
     dpb.DPKLUCB(epsilon=0.5, eta=0.2),
     dpb.DPKLUCB(epsilon=math.inf, slack=0.0),
@@ -80,7 +83,11 @@ def plain_index(algorithm, x, n, k, t, highest):
     if isinstance(algorithm, dpb.AnytimeLazyUCB | dpb.AdaPUCB):
         a, share = algorithm.alpha, 2 if isinstance(algorithm, dpb.AdaPUCB) else 1
         return x + math.sqrt(a * log_t / (share * n)) + a * log_t / (epsilon * n)
-    if isinstance(algorithm, dpb.AdaPKLUCB):
+    if isinstance(algorithm, dpb.PrintedAdaPUCB):
+        under = math.log(2 * t) if algorithm.root == "2t" else log_t
+        root = math.sqrt(algorithm.alpha * under / (2 * n))
+        return x + root + algorithm.alpha * log_t / (epsilon * n)
+    if isinstance(algorithm, dpb.AdaPKLUCB | dpb.PrintedAdaPKLUCB):
         level = algorithm.alpha * log_t
         return plain_upper(kl, float(np.clip(x + level / (epsilon * n), 0, 1)), level / n)
     if isinstance(algorithm, dpb.DPKLUCB):
@@ -98,8 +105,20 @@ def keeps(algorithm):
     return isinstance(algorithm, dpb.DPKLUCB | dpb.DPIMED)
 
 
+def doubles_pulls(algorithm):
+    """Whether an episode ends when the arm's pulls have doubled."""
+    return isinstance(algorithm, dpb.PrintedAdaPUCB | dpb.PrintedAdaPKLUCB)
+
+
+def of_sizes(algorithm):
+    """Whether the grid is that of the batches' sizes."""
+    return not (keeps(algorithm) or doubles_pulls(algorithm))
+
+
 def plain_size(algorithm, batches, pulls):
     """Size of the next batch: the first number of the grid that is beyond the last."""
+    if doubles_pulls(algorithm):
+        return max(pulls, 1)
     last = pulls if keeps(algorithm) else batches[-1] if batches else 0
     sizes = (math.ceil((1 + algorithm.eta) ** j) for j in range(10_000))
     return next(size for size in sizes if size > last) - (pulls if keeps(algorithm) else 0)
@@ -176,7 +195,7 @@ class Watched:
 @every_algorithm
 def test_each_reward_is_in_one_release(algorithm):
     """One sum and one Laplace variable of scale 1/ε a batch; batches follow each other."""
-    sizes_of_batches, ends, _, _ = batch_grid(2**40, algorithm.eta, not keeps(algorithm))
+    sizes_of_batches, ends, _, _ = batch_grid(2**40, algorithm.eta, of_sizes(algorithm))
     for horizon in (1, 2, 3, 50, 999):
         rng, times = Watched(horizon), np.array([horizon])
         recorded = Recorded(ARMS, rng.rng)
@@ -202,7 +221,7 @@ def test_each_reward_is_in_one_release(algorithm):
 def test_decisions_know_released_sums_alone(algorithm):
     """A reward that is 10 more, and the noise of its batch that is 10 less: the same pulls."""
     times = np.arange(1, 1001)
-    ends = [0, *batch_grid(2**40, algorithm.eta, not keeps(algorithm))[1].tolist()]
+    ends = [0, *batch_grid(2**40, algorithm.eta, of_sizes(algorithm))[1].tolist()]
 
     def counts(change, lowered):
         rng = Watched(1, lowered)
@@ -278,6 +297,7 @@ def failures(algorithm, mean, n, k, t, draws, rng, epsilon=None, noises=None):
         (dpb.AnytimeLazyUCB(0.5, alpha=1.01), lambda t: t**-2.02 + t**-1.01 / 2),
         (dpb.AdaPUCB(0.5, alpha=1.01), lambda t: 1.5 * t**-1.01),
         (dpb.AdaPKLUCB(0.5, alpha=1.01), lambda t: 1.5 * t**-1.01),
+        (dpb.PrintedAdaPUCB(0.5, 1.01), lambda t: (2 * t) ** -1.01 + t**-1.01 / 2),
         (dpb.LazyDPTS(0.5, alpha=1.01), lambda t: t**-1.01 / 2),
         (dpb.DPKLUCB(0.5, slack=0.0), lambda t: 1 / t),
     ],
@@ -390,6 +410,60 @@ def test_the_bound_of_lazy_ucb_from_its_formula():
     algorithm = dpb.AdaPUCB(epsilon, alpha=3.1)
     found = algorithm.regret_bound(dpb.instances.bernoulli([best, mean]), horizon)
     assert found == pytest.approx(0.3 * pulls, rel=1e-9)
+
+
+def test_the_bound_of_the_printed_ucb_from_its_formula():
+    """Two arms, in plain Python: episodes end at 1, 2, 4, … pulls, and the last one counts.
+
+    Control: with the grid of our variant it is another number.
+    """
+    best, mean, horizon, epsilon = 0.7, 0.4, 5000, 0.5
+    ends, pulls = [2**j for j in range(13)], 1.0
+    for end in ends:
+        n, log_t = max(end // 2, 1), math.log(horizon)
+        width = math.sqrt(1.55 * (log_t + math.log(2)) / n) + 3.1 * log_t / (epsilon * n)
+        high = math.exp(-n * float(calibrated_minus(best - width, mean, 1 / n, epsilon)))
+        times = [other + end + 1 for other in ends]
+        low = sum((2 * s) ** -3.1 + s**-3.1 / 2 for s in times)
+        pulls += min(end, max(horizon - end - 1, 0)) * min(1, high + low)
+    arms = dpb.instances.bernoulli([best, mean])
+    found = dpb.PrintedAdaPUCB(epsilon).regret_bound(arms, horizon)
+    assert found == pytest.approx(0.3 * pulls, rel=1e-9)
+    assert dpb.AdaPUCB(epsilon, alpha=3.1).regret_bound(arms, horizon) != pytest.approx(found)
+
+
+def test_printed_episodes_double_the_pulls_of_an_arm():
+    """1, 1, 2, 4, 8, … pulls, as in Example 2 of Azize & Basu: 4 come after an episode of 2.
+
+    Control: our variant has 1, 2, 4, ….
+    """
+    for algorithm in (dpb.PrintedAdaPUCB(1.0), dpb.PrintedAdaPKLUCB(1.0), dpb.AdaPUCB(1.0)):
+        source = Recorded(ARMS, np.random.default_rng(0))
+        algorithm.draw(source, 999, np.array([999]), np.random.default_rng(1))
+        assert source.asked[:3] == [(0, 1), (1, 1), (2, 1)]
+        for arm in range(3):
+            sizes = [size for a, size in source.asked if a == arm]
+            doubled = [1, *(2**j for j in range(len(sizes) - 1))]
+            assert len(sizes) > 4 and (sizes == doubled) == doubles_pulls(algorithm)
+
+
+def test_theorem_7_is_above_our_bound():
+    """On instances with gaps and budgets of all sizes, from 2 pulls on.
+
+    Control: with 4 in place of 16 it is below somewhere.
+    """
+    shortest = math.inf
+    for gap, epsilon, horizon in itertools.product(
+        (0.02, 0.25, 0.9), (0.01, 0.3, 5.0), (2, 1e3, 1e6, 1e12)
+    ):
+        arms = {"means": [0.95, 0.95 - gap], "horizon": horizon, "epsilon": epsilon}
+        printed = dpb.bounds.printed_adap_ucb_regret(**arms, alpha=3.1)
+        ours = dpb.bounds.lazy_ucb_regret(
+            **arms, sampling=1.55, noise=3.1, grid="pulls", inside=2.0
+        )
+        assert ours <= printed
+        shortest = min(shortest, printed / ours)
+    assert shortest < 4, "control"
 
 
 def test_odds_of_thompson_sampling_on_the_grid_are_above_the_exact_ones():

@@ -78,6 +78,12 @@ CONFIGURATIONS = {
     ],
     "AdaPUCB": [dpb.AdaPUCB(1.0), dpb.AdaPUCB(0.5, 1.5, 2.0), dpb.AdaPUCB(math.inf)],
     "AdaPKLUCB": [dpb.AdaPKLUCB(1.0), dpb.AdaPKLUCB(0.5, 1.5, 0.5), dpb.AdaPKLUCB(math.inf)],
+    "PrintedAdaPUCB": [
+        *(dpb.PrintedAdaPUCB(1.0), dpb.PrintedAdaPUCB(0.5, 1.5, "t"), dpb.PrintedAdaPUCB(math.inf))
+    ],
+    "PrintedAdaPKLUCB": [
+        *(dpb.PrintedAdaPKLUCB(1.0), dpb.PrintedAdaPKLUCB(0.5, 1.5), dpb.PrintedAdaPKLUCB(math.inf))
+    ],
     "LazyDPTS": [
         *(dpb.LazyDPTS(1.0), dpb.LazyDPTS(0.5, 1.5, 0.5), dpb.LazyDPTS(math.inf)),
         dpb.LazyDPTS(1.0, draws="batches"),

@@ -13,8 +13,9 @@ rewards and Laplace variables: :prf:ref:`lem-rate`.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy
@@ -37,6 +38,7 @@ __all__ = [
     "dp_klucb_regret",
     "lazy_dp_ts_regret",
     "lazy_ucb_regret",
+    "printed_adap_ucb_regret",
     "private_regret_rate",
 ]
 
@@ -50,6 +52,7 @@ _BLOCK = 1024  # batches at once, of what is wanted for all pairs of them
 _UNSEEN = 2.0**-54  # a share that rounding takes away
 _ENORMOUS = 600.0  # e to this is more than any number of pulls, and stays finite times a batch
 _Eta = Annotated[float, between(0.05, 100.0)]
+_Grid = Literal["sizes", "pulls"]
 
 
 @kernel(error_model="numpy")
@@ -145,6 +148,9 @@ class Frame:
         Growth η of the batches, from 0.05 to 100.
     forgets : bool
         Whether an estimate rests on the last batch alone, not on all of them.
+    grid : {"sizes", "pulls"}
+        With `forgets`, whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches or the pulls at
+        their ends; without, it has the latter.
 
     Raises
     ------
@@ -166,6 +172,7 @@ class Frame:
         epsilon: float,
         eta: float,
         forgets: bool,
+        grid: _Grid = "sizes",
     ) -> None:
         self.means = check_arms("means", means)
         self.best = float(self.means.max())
@@ -173,7 +180,10 @@ class Frame:
         self.wanted = check_times(horizon, times)
         self.at = np.maximum(np.unique(self.wanted), 1.0)
         self.log_times = np.log(self.at)[:, None]
-        sizes, ends, rewards, noises = _batches(float(self.at.max()), eta, forgets)
+        of_sizes = forgets and grid == "sizes"
+        sizes, ends, rewards, noises = _batches(float(self.at.max()), eta, of_sizes)
+        if forgets:
+            rewards, noises = sizes, np.ones_like(sizes)
         within = ends[:-1] <= self.at.max()
         self.ends, self.rewards, self.noises, self.next_sizes = (
             column[within] for column in (ends[:-1], rewards[:-1], noises[:-1], sizes[1:])
@@ -319,12 +329,14 @@ def lazy_ucb_regret(
     sampling: Positive,
     noise: Positive,
     eta: _Eta = 1.0,
+    grid: _Grid = "sizes",
+    inside: Annotated[float, between(1.0, 100.0)] = 1.0,
     times: ArrayLike | None = None,
 ) -> float | Floats:
-    """Bound the expected pseudo-regret of AdaP-UCB and Lazy-UCB.
+    """Bound the expected pseudo-regret of AdaP-UCB, ours or printed, and Lazy-UCB.
 
-    The index x + √(c·log t/n) + d·log t/(εn) of an arm is below its mean with probability at most
-    t^(−2c) + t^(−d)/2, by :prf:ref:`lem-lazy-index`. Proof: :prf:ref:`thm-lazy-regret`.
+    The index x + √(c·log(ht)/n) + d·log t/(εn) of an arm is below its mean with probability at most
+    (ht)^(−2c) + t^(−d)/2, by :prf:ref:`lem-lazy-index`. Proof: :prf:ref:`thm-lazy-regret`.
 
     Parameters
     ----------
@@ -340,6 +352,10 @@ def lazy_ucb_regret(
         d > 0.
     eta : float
         Growth η of the batches, from 0.05 to 100.
+    grid : {"sizes", "pulls"}
+        Whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches, or an arm's pulls at their ends.
+    inside : float
+        h in the logarithm under the root, from 1 to 100: 2 in the printed AdaP-UCB.
     times : array_like of float, optional
         Times t ≤ T at which the bound is wanted; by default T.
 
@@ -347,16 +363,67 @@ def lazy_ucb_regret(
     -------
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
+
+    Examples
+    --------
+    >>> arms = {"means": [0.75, 0.5], "horizon": 1e6, "epsilon": 1.0}
+    >>> ours = lazy_ucb_regret(**arms, sampling=1.55, noise=3.1, grid="pulls", inside=2.0)
+    >>> printed = printed_adap_ucb_regret(**arms, alpha=3.1)
+    >>> bool(ours < printed)
+    True
     """
-    frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
+    frame = Frame(means, horizon, times, epsilon, eta, True, grid)
     private = 0.5 if math.isfinite(frame.epsilon) else 0.0
-    widths = np.sqrt(sampling * frame.log_times / frame.rewards)
+    more = math.log(inside)
+    widths = np.sqrt(sampling * (frame.log_times + more) / frame.rewards)
     widths += noise * frame.log_times / (frame.epsilon * frame.rewards)
 
     def failure(log_s: Floats) -> Floats:
-        return np.exp(-2 * sampling * log_s) + private * np.exp(-noise * log_s)
+        return np.exp(-2 * sampling * (log_s + more)) + private * np.exp(-noise * log_s)
 
     return frame.index_regret(frame.best - widths, failure)
+
+
+@checked_arguments
+def printed_adap_ucb_regret(
+    means: ArrayLike,
+    horizon: Annotated[float, between(1.0, sys.float_info.max)],
+    *,
+    epsilon: Budget,
+    alpha: Annotated[float, between(3.0, 100.0)],
+) -> float:
+    """Return the bound of Theorem 7 of Azize & Basu (2022) on the printed AdaP-UCB.
+
+    Σ (16α·log T/min{Δ_a, ε} + α/(α − 3)) over the arms with Δ_a > 0, as printed; it is true:
+    :prf:ref:`prop-printed-adap`. What this package has for the same algorithm, for every α > 1, is
+    `lazy_ucb_regret` with ``grid="pulls"``.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (K,)
+        Means of the arms, in [0, 1].
+    horizon : float
+        Horizon T ≥ 1.
+    epsilon : float
+        Privacy budget ε > 0; ``inf`` for the algorithm without noise.
+    alpha : float
+        The index's α, from 3 to 100; at 3 the bound is infinite.
+
+    Returns
+    -------
+    float
+        The bound, in units of reward.
+
+    Examples
+    --------
+    >>> round(printed_adap_ucb_regret([0.75, 0.5], 1e6, epsilon=1.0, alpha=3.1))
+    2772
+    """
+    mu = check_arms("means", means)
+    gaps = mu.max() - mu[mu < mu.max()]
+    constant = alpha / (alpha - 3.0) if alpha > 3.0 else math.inf
+    slopes = 16.0 * alpha / np.minimum(gaps, epsilon)
+    return float(np.sum(slopes * math.log(horizon) + constant))
 
 
 @checked_arguments
@@ -367,9 +434,10 @@ def adap_klucb_regret(
     epsilon: Budget,
     alpha: Positive,
     eta: _Eta = 1.0,
+    grid: _Grid = "sizes",
     times: ArrayLike | None = None,
 ) -> float | Floats:
-    """Bound the expected pseudo-regret of AdaP-KLUCB.
+    """Bound the expected pseudo-regret of AdaP-KLUCB, ours or printed.
 
     The index of an arm is below its mean with probability at most 1.5·t^(−α).
     Proof: :prf:ref:`lem-lazy-index`, :prf:ref:`thm-lazy-regret`.
@@ -386,6 +454,8 @@ def adap_klucb_regret(
         The index's α > 0.
     eta : float
         Growth η of the batches, from 0.05 to 100.
+    grid : {"sizes", "pulls"}
+        Whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches, or an arm's pulls at their ends.
     times : array_like of float, optional
         Times t ≤ T at which the bound is wanted; by default T.
 
@@ -394,7 +464,7 @@ def adap_klucb_regret(
     float or numpy.ndarray of float
         The bound, in units of reward, of the shape of `times`.
     """
-    frame = Frame(means, horizon, times, epsilon, eta, forgets=True)
+    frame = Frame(means, horizon, times, epsilon, eta, True, grid)
     levels = alpha * frame.log_times
     lowest = _least_estimates(frame.best, frame.rewards, 0.0, math.inf, levels)
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)

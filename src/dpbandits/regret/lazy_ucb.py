@@ -59,9 +59,15 @@ class LazyUCB(LazyBatches, abstract=True):
             t += size
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
-        widths = {"sampling": self.share * self.alpha, "noise": self.alpha}
-        budget = {"epsilon": self.epsilon, "eta": self.eta}
-        return partial(bounds.lazy_ucb_regret, instance.means, horizon, **budget, **widths)
+        return partial(
+            bounds.lazy_ucb_regret,
+            instance.means,
+            horizon,
+            epsilon=self.epsilon,
+            sampling=self.share * self.alpha,
+            noise=self.alpha,
+            eta=self.eta,
+        )
 
 
 @dataclass(frozen=True)

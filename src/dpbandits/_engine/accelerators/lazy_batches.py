@@ -26,6 +26,7 @@ from dpbandits.divergences import (
 )
 from dpbandits.mechanisms import laplace
 from dpbandits.regret.adap_klucb import AdaPKLUCB
+from dpbandits.regret.adap_printed import DoublingEpisodes, PrintedAdaPKLUCB, PrintedAdaPUCB
 from dpbandits.regret.base import Play, Times, write_arms
 from dpbandits.regret.dp_imed import DPIMED
 from dpbandits.regret.dp_klucb import DPKLUCB
@@ -71,6 +72,7 @@ class _Grid(NamedTuple):
     noise_scale: float
     eta: float
     forgets: bool  # whether estimates rest on the last batch alone
+    of_sizes: bool  # whether the grid has the sizes of the batches, not the pulls at their ends
 
 
 class _State(NamedTuple):
@@ -92,7 +94,7 @@ _UCB, _KL, _CALIBRATED, _EVIDENCE, _SAMPLE, _RACE = range(6)
 class _Rule(NamedTuple):
     """What chooses the next arm; its `kind`, of those above, says by what.
 
-    - UCB: the largest x + √(c·log t/n) + d·log t/(εn), c = `sampling` and d = `alpha`;
+    - UCB: the largest x + √(c·log(ht)/n) + d·log t/(εn), c = `sampling`, h = `inside`, d = `alpha`;
     - KL: the largest max {q : n·kl(y, q) ≤ α·log t}, y = x + α·log t/(εn) moved into [0, 1];
     - CALIBRATED: the largest max {q : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}, y in [0, 1] and
       ξ = `slack`;
@@ -107,6 +109,7 @@ class _Rule(NamedTuple):
     epsilon: float
     alpha: float = 0.0
     sampling: float = 0.0
+    inside: float = 1.0
     slack: float = 0.0
     calibrated: bool = True
 
@@ -122,9 +125,10 @@ def _alone(arm: int, due: Ints) -> tuple[int, Ints]:
 @kernel
 def _largest_ucb(rule: _Rule, released: _Released, due: Ints, t: int) -> tuple[int, Ints]:
     log_t, index = math.log(t), np.empty(due.size)
+    under_root = rule.sampling * math.log(rule.inside * t)
     for a in range(due.size):
         n = float(released.rewards[a])
-        width = math.sqrt(rule.sampling * log_t / n) + rule.alpha * log_t / (rule.epsilon * n)
+        width = math.sqrt(under_root / n) + rule.alpha * log_t / (rule.epsilon * n)
         index[a] = released.sums[a] / n + width
     return _alone(int(np.argmax(index)), due)
 
@@ -330,7 +334,7 @@ def _release(grid: _Grid, state: _State, arm: int, total: float, rng: Rng) -> No
     rewards[arm] += sizes[arm]
     noises[arm] += 1
     released.heights[arm], released.slopes[arm] = -math.inf, 0.0
-    sizes[arm] = due[arm] = next_size_kernel(sizes[arm], pulls[arm], grid.eta, grid.forgets)
+    sizes[arm] = due[arm] = next_size_kernel(sizes[arm], pulls[arm], grid.eta, grid.of_sizes)
     ends[clock[1]] = clock[0]
     clock[1] += 1
 
@@ -373,7 +377,13 @@ def _rule_of(algorithm: LazyBatches) -> tuple[_Rule, _Grid]:
     """Return what the compiled loops are told of an algorithm: its rule, and when it releases."""
     epsilon = algorithm.epsilon
     adds_up = isinstance(algorithm, DPKLUCB | DPIMED)
-    grid = _Grid(1.0 / epsilon, algorithm.eta, not adds_up)
+    doubles = isinstance(algorithm, DoublingEpisodes)
+    grid = _Grid(1.0 / epsilon, algorithm.eta, not adds_up, not adds_up and not doubles)
+    if isinstance(algorithm, PrintedAdaPUCB):
+        alpha = algorithm.alpha
+        return _Rule(_UCB, epsilon, alpha, sampling=0.5 * alpha, inside=algorithm.times), grid
+    if isinstance(algorithm, PrintedAdaPKLUCB):
+        return _Rule(_KL, epsilon, algorithm.alpha), grid
     if isinstance(algorithm, AnytimeLazyUCB | AdaPUCB):
         alpha = algorithm.alpha
         return _Rule(_UCB, epsilon, alpha, sampling=algorithm.share * alpha), grid
@@ -472,9 +482,8 @@ def _play_many(
     return regret, pulls, [ends[a:b] for a, b in itertools.pairwise(until.tolist())]
 
 
-accelerates(
-    AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, on=DrawnRewards, name="batch by batch"
-)(play_batches)
+_INDICES = AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, PrintedAdaPUCB, PrintedAdaPKLUCB, DPKLUCB, DPIMED
+accelerates(*_INDICES, on=DrawnRewards, name="batch by batch")(play_batches)
 _RACES: dict[str, Any] = {
     "name": "release by release",
     "error_a_pull": RACE_ERROR,
@@ -548,8 +557,6 @@ def play_table(algorithm: LazyBatches, table: Floats, n_runs: int, rng: Rng) -> 
     return arms
 
 
-accelerates(
-    AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, on=TableRuns, name="batch by batch"
-)(play_table)
+accelerates(*_INDICES, on=TableRuns, name="batch by batch")(play_table)
 accelerates(LazyDPTS, on=TableRuns, **_RACES)(play_table)
 accelerates(LazyDPTS, on=TableRuns, **_IN_BATCHES)(play_table)
