@@ -134,7 +134,7 @@ def measure(
         n_runs = LOOP_RUNS if looped else PROGRAM_RUNS
     if name in BROKEN:
         printed = dpb.PrivacyGuarantee("central", 1.0)
-        once = audit(target, None, n_runs, [SEED], FAILURE, guarantee=printed)
+        once = audit(target, None, n_runs, [SEED], FAILURE, guarantee=printed, all_runs=True)
         found = Power(printed, {1.0: once})
     elif n_runs and isinstance(target, dpb.DPUCBInt):  # what it declares depends on the horizon
         promised = dpb.PrivacyGuarantee("central", declared, DELTA)
@@ -189,7 +189,15 @@ def rates(name: str, n_runs: int, factor: float = 1.0, seeds: int = SEEDS) -> di
     """
     target = rows()[name]
     audits = [
-        audit(overstated(target, factor), None, n_runs, [SEED, k], FAILURE, target.guarantee)
+        audit(
+            overstated(target, factor),
+            None,
+            n_runs,
+            [SEED, k],
+            FAILURE,
+            target.guarantee,
+            all_runs=True,
+        )
         for k in range(seeds)
     ]
     bounds = [each.epsilon_lower for each in audits]

@@ -260,7 +260,7 @@ def measure(name: str, n_runs: int, seed: int) -> dict[str, Any]:
         subject: Program = partial(program, slip=slip)
     else:
         subject = HONEST[name]()
-    found = dpb.audit(subject, None, n_runs, [53, seed], FAILURE, ONE)
+    found = dpb.audit(subject, None, n_runs, [53, seed], FAILURE, ONE, all_runs=True)
     return {
         "name": name,
         "honest": name in HONEST,

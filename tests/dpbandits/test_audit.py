@@ -205,6 +205,28 @@ def test_values_of_rewards_can_be_named():
         audit(threshold_without_noise, n_runs=2000, guarantee=PROMISE, values=[1.2])
 
 
+@pytest.mark.parametrize("epsilon", [0.4, 2.0])
+@pytest.mark.statistical
+def test_a_test_stops_as_soon_as_it_convicts(epsilon):
+    """On the same tapes as one that goes on; what keeps its promise (ε = 0.4) runs to the end.
+
+    Each conviction has a probability of 1e-6 at most if there is nothing to find.
+    """
+    given = {"n_runs": 6000, "failure": FALSE_ALARM, "guarantee": PROMISE}
+    first, whole = (audit(releases(epsilon), ONE, all_runs=each, **given) for each in (False, True))
+    n, enough = first.runs, -math.log(FALSE_ALARM)
+    assert whole.runs == whole.planned == first.planned and not whole.stopped
+    assert first.log_wealth.tolist() == whole.log_wealth[:n].tolist()
+    assert first.searched == whole.searched and first.event == whole.event
+    assert first.verdict == whole.verdict == ("violation found" if epsilon > 1 else NOT_FOUND)
+    assert first.stopped == first.convicted and (n < whole.planned) == first.convicted
+    assert (first.log_wealth[:-1] < enough).all() and n == len(first.log_wealth)
+    if first.convicted:
+        assert first.log_wealth[-1] >= enough and 1.0 < first.epsilon_lower < whole.epsilon_lower
+    else:
+        assert first.epsilon_lower == whole.epsilon_lower
+
+
 @pytest.mark.parametrize("given", [{"n_arms": 2}, {"n_pulls": 4}, {"values": [0.5]}])
 def test_what_is_for_a_search_is_refused_where_none_is_made(given):
     (name,) = given

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import types
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from scipy import integrate, stats
 
 import dpbandits as dpb
 from dpbandits.auditing import TablePair, audit_elimination, audit_exactly, two_arm_epochs
+from dpbandits.auditing.auditor import _Test
 from dpbandits.auditing.betting import (
     BETS,
+    Wealth,
     betting_bound,
     ceiling,
     expected_bound,
@@ -18,6 +21,7 @@ from dpbandits.auditing.betting import (
 )
 from dpbandits.auditing.coverage import Coverage, places_of
 from dpbandits.auditing.elimination_laws import elimination_law, heavy_plan, log_loss
+from dpbandits.auditing.event_tree import Seen
 from dpbandits.auditing.exact import audit_epoch, audit_look
 from dpbandits.auditing.verdicts import Audit
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
@@ -66,6 +70,62 @@ def test_expected_counts_are_products():
     assert ceiling(50, 0.1) == pytest.approx(betting_bound(np.ones(50), np.zeros(50), 0.1))
 
 
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_coin_is_known_after_every_run(delta):
+    """In parts as at once, and equal to the products."""
+    likely, rare = np.tile([1.0, 2.5, 0.3, 0.0], 6), np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0], 4)
+    coin = Wealth(1.2, delta)
+    path = np.concatenate([coin.take(likely[k], rare[k]) for k in (slice(5), slice(5, None))])
+    products = [wealth(1.2, likely[:n], rare[:n], delta) for n in range(1, 25)]
+    assert np.exp(path) == pytest.approx(products, rel=1e-12)
+
+
+def hits(n, side):
+    """Runs that have the event on one side alone."""
+    one, none = np.ones((n, 1)), np.zeros((n, 1))
+    return Seen(*((one, none) if side == "likely" else (none, one)), np.ones(n))
+
+
+class Played:
+    """What stands for a program: it has these runs, in parts."""
+
+    def __init__(self, *parts):
+        self.parts, self.asked = parts, 0
+
+    def sample_in_parts(self, *_):
+        for part in self.parts:
+            self.asked += 1
+            yield part
+
+
+EVENT = types.SimpleNamespace(contains=lambda outputs: outputs[:, 0] > 0.0)
+
+
+@pytest.mark.parametrize("all_runs", [False, True])
+def test_a_bet_that_was_won_stays_won(all_runs):
+    """Of 300 runs the first convict, and the others take the coin back."""
+    program, test = (
+        Played(*map(hits, (100, 200), ("likely", "rare"))),
+        _Test(PROMISE, 1e-3, all_runs),
+    )
+    test.run(program, 300, None, EVENT)
+    worth = [wealth(1.0, [1.0] * n, [0.0] * n, 0.0) for n in range(1, 101)]
+    first = next(n for n, each in enumerate(worth, 1) if each >= 1e3 * (1 + 1e-6))
+    assert test.won == first < 100
+    assert program.asked == (2 if all_runs else 1)
+    assert len(test.likely) == len(test.log_wealth) == (300 if all_runs else first)
+    assert test.bound == betting_bound(np.ones(first), np.zeros(first), 1e-3) > 1.0
+    assert betting_bound(*np.repeat([[1, 0], [0, 1]], [100, 200], axis=1), 1e-3) == 0.0, (
+        "at the end"
+    )
+
+
+def test_without_a_promise_no_test_stops():
+    test = _Test(NO_PRIVACY, 1e-3, False)
+    test.run(Played(hits(50, "likely")), 50, None, EVENT)
+    assert test.won is None and len(test.likely) == 50 and test.bound > 1.0
+
+
 # ------------------------------------------------------------------------------------- verdicts
 
 
@@ -89,6 +149,7 @@ def test_an_audit_says_by_what_it_found_it():
     said = {
         "run": Audit(**given, event="e", **run, convictable=2 * math.log(4)),
         "few": Audit(**given, event="e", **run),
+        "early": Audit(**(given | {"epsilon_lower": 1.5}), event="e", **run, planned=70),
         "broken": Audit(**(given | {"epsilon_lower": 1.5}), event="e", **run),
         "integrated": Audit(**given, event="e", kind="formula"),
         "silent": Audit(**given, event="e", constant=True, least=2),
@@ -102,6 +163,8 @@ def test_an_audit_says_by_what_it_found_it():
     assert "a loss of 2.77 of this event, whose own is about 1.39" in said["run"]
     assert "noise too small by a factor of about 2;" in said["run"]
     assert "would have convicted no loss of this event" in said["few"]
+    assert "after a search of 4, stopped as it convicts (70 were planned)\n" in said["early"]
+    assert "planned" not in said["broken"]
     assert "would have" not in said["broken"] and said["broken"].startswith("x: violation found")
     assert said["integrated"].endswith("exact: ε is at least 0.25 (e)")
     assert "within 2 pulls, the length of the tables" in said["silent"]

@@ -8,6 +8,7 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing import TablePair, betting_bound, ceiling, expected_bound
+from dpbandits.auditing.betting import Wealth
 from dpbandits.auditing.coupling import best_move
 from dpbandits.auditing.event_tree import Seen, choose_event
 from dpbandits.auditing.tape import ALL, DRAWS, OWN, STILL, Move, Tapes, new_keys
@@ -182,6 +183,25 @@ def test_a_bound_is_too_high_as_rarely_as_it_says():
     assert sum(above) >= 74, "control"
 
 
+@pytest.mark.statistical
+def test_a_coin_that_is_watched_is_too_rich_as_rarely_as_ville_says():
+    """400 coins with φ = 0.1 at a loss of exactly 1, each watched for 400 runs.
+
+    P(Bin(400, 0.1) ≥ 74) < 1e-6. Control: with two thirds of the rare runs it is not so.
+    """
+    rng, q = np.random.default_rng(7), 0.2
+
+    def rich(rare):
+        found = 0
+        for _ in range(400):
+            at = rng.choice(4, 400, p=chances(math.e * q, rare))
+            likely, other = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], float)[:, at]
+            found += Wealth(1.0).take(likely, other).max() >= math.log(10.0)
+        return found
+
+    assert 0 < rich(q) < 74 <= rich(2 * q / 3), "control"
+
+
 def chances(p, q):
     return [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)]
 
@@ -261,6 +281,26 @@ def test_tables_take_turns_and_tapes_are_repeated():
     program.sample(4, STILL, RARE)
     assert [first for first, _ in order] == [0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
     assert all(order[i][1] == order[i + 1][1] for i in range(0, 8, 2))
+
+
+@pytest.mark.parametrize("target", [chooser, dpb.DPUCB(1.0)], ids=["program", "kernel"])
+def test_parts_of_a_sample_are_the_sample(target):
+    """Equal runs in equal order, by a loop in two parts; control: on other tapes others."""
+    n = 9000 if target is not chooser else 300
+    found = []
+    for seed in (0, 0, 1):
+        program = Program(target, np.random.default_rng(seed))
+        program.load(PAIR)
+        found.append(program)
+    move = Move(OWN, (((0, 0), 0.3),))
+    whole, other = (found[k].sample(n, move, LIKELY) for k in (0, 2))
+    parts = list(found[1].sample_in_parts(n, move, LIKELY))
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = joined.joined(part)
+    assert len(parts) > 1 and all(len(part.weights) % 2 == 0 for part in parts[:-1])
+    assert all(np.array_equal(*each) for each in zip(whole, joined, strict=True))
+    assert not np.array_equal(whole.likely, other.likely), "control"
 
 
 @pytest.mark.parametrize(

@@ -392,6 +392,9 @@ def test_own_algorithms(name, status, capsys):
     words = f"audit mine.py:{name} --epsilon 1 --pulls 2 --runs 4000"
     text = printed(capsys, words, status)
     assert text.startswith(f"{name}: {'violation found' if status else 'no violation found'}")
+    assert ("stopped as it convicts" in text) == (status == 1)
+    record = json.loads(printed(capsys, f"{words} --all-runs --json", status))
+    assert record["runs"] == record["planned"] and "log_wealth" not in record
 
 
 def test_an_own_table(folder, capsys):

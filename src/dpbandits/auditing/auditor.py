@@ -4,7 +4,8 @@ What is run is the program itself, or the compiled loop that is entered for exac
 whole output is audited: arms pulled, halting time, released values and their number,
 recommendation. `audit` looks for a pair of tables, unless it is given one, for a move of the noise
 that lines the two sides up (`dpbandits.auditing.tape`), and for an event; then it tests the event
-on new tapes, and bounds ε from below (`dpbandits.auditing.betting`).
+on new tapes, until a bet against what is declared is won or all runs are made, and bounds ε from
+below (`dpbandits.auditing.betting`).
 
 An audit can convict. It cannot prove privacy: a low bound may be due to bad tables, a bad event, or
 too few runs. So it says which rewards it changed, and which violation its runs would have found;
@@ -13,6 +14,7 @@ too few runs. So it says which rewards it changed, and which violation its runs 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,9 +22,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from dpbandits._arrays import Rng
+from dpbandits._arrays import Floats, Rng
 from dpbandits._engine.running import check_memory
 from dpbandits._validation import (
+    check_flag,
     check_fraction,
     check_integer,
     check_kind,
@@ -31,12 +34,14 @@ from dpbandits._validation import (
     shown,
 )
 from dpbandits.auditing.adapters import Auditable, tables_of
-from dpbandits.auditing.betting import betting_bound, least_convicted
+from dpbandits.auditing.betting import Wealth, betting_bound, least_convicted
 from dpbandits.auditing.candidates import constant
 from dpbandits.auditing.coverage import read_of
+from dpbandits.auditing.event_tree import CellEvent, Seen
 from dpbandits.auditing.exact import audit_exactly
 from dpbandits.auditing.pair_search import Hunt, hunt
 from dpbandits.auditing.pairs import TablePair
+from dpbandits.auditing.tape import Move
 from dpbandits.auditing.tape_runner import LIKELY, Program
 from dpbandits.auditing.verdicts import FEWEST_RUNS, MOST_RUNS, Audit
 from dpbandits.guarantees import PrivacyGuarantee, check_guarantee
@@ -46,6 +51,7 @@ from dpbandits.rewards.tables import Tables
 __all__ = ["audit", "audit_by_search"]
 
 _SHORT, _LONGER, _LONGEST = 16, 4, 2**14  # lengths of what does not say on which tables it runs
+_SPARE = 1e-6  # beyond what wins a bet, so that the bound is above what is declared when rounded
 
 
 def audit(
@@ -59,8 +65,13 @@ def audit(
     n_arms: int | None = None,
     n_pulls: int | None = None,
     values: Sequence[float] | None = None,
+    all_runs: bool = False,
 ) -> Audit:
     """Audit an algorithm: look for tables and an event that refute what it declares.
+
+    The test of the event stops as soon as it convicts: its bound is then hardly above what is
+    declared, and as sure as one of a number of runs that was fixed beforehand
+    (:prf:ref:`thm-audit-stopped`). With `all_runs` it goes on, and the bound is usually higher.
 
     An audit assumes that runs are independent: each starts anew, and depends on the table and on
     the generator that it is given alone. The tables take turns, tape by tape, in changing order;
@@ -91,9 +102,9 @@ def audit(
         to the ends of the range, and at the first three to `values`.
     n_runs : int
         Runs on each table that are meant, at least 16: a quarter of them at least, half if a pair
-        is given, test the event. The search takes as many as it needs, some 10 000 to 40 000, also
-        if these are fewer. With 200 000 or more, early rewards of arm 0 change on tables of 3 and 6
-        arms as well.
+        is given, test the event, unless it convicts earlier. The search takes as many as it needs,
+        some 10 000 to 40 000, also if these are fewer. With 200 000 or more, early rewards of arm 0
+        change on tables of 3 and 6 arms as well.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
@@ -106,6 +117,9 @@ def audit(
     values : sequence of float, optional
         Rewards that are tried beside the ends of the range, where tables are looked for: the
         subject's own thresholds and what lies around them. By default the middle of the range.
+    all_runs : bool
+        Whether the test makes all its runs, for the highest bound, also where it convicts earlier.
+        The verdict is the same.
 
     Returns
     -------
@@ -129,8 +143,14 @@ def audit(
     >>> pair = dpb.TablePair([[0, 0, 0]], arm=0, pull=1, value=1)
     >>> promise = dpb.PrivacyGuarantee("central", 1.0)
     >>> found = dpb.audit(mean, pair, n_runs=4000, guarantee=promise)
-    >>> found.verdict, found.epsilon_lower > 1.2
-    ('violation found', True)
+    >>> found.verdict, found.stopped, found.runs < found.planned
+    ('violation found', True, True)
+
+    The highest bound:
+
+    >>> most = dpb.audit(mean, pair, n_runs=4000, guarantee=promise, all_runs=True)
+    >>> most.stopped, 1.0 < found.epsilon_lower < 1.2 < most.epsilon_lower < 2.0
+    (False, True)
 
     Algorithms of the package, for which tables are looked for:
 
@@ -142,11 +162,14 @@ def audit(
     ('violation found', 'program')
     """
     check_guarantee(guarantee)
+    all_runs = check_flag("all_runs", all_runs)
     shape = {"n_arms": n_arms, "n_pulls": n_pulls, "values": values}
     if pair is not None:
         check_kind("pair", pair, TablePair, "TablePair([[0, 1]], arm=0, pull=0, value=1)")
         _refuse(shape, "is for a search for tables, and a pair is given; allowed: one of the two")
-        return audit_by_search(subject, n_runs, seed, failure, guarantee, begin=pair, fixed=True)
+        return audit_by_search(
+            subject, n_runs, seed, failure, guarantee, begin=pair, fixed=True, all_runs=all_runs
+        )
     known = tables_of(subject)
     if known is None or known.promise is not None:  # heavy tails
         integrated = audit_exactly(subject, guarantee=guarantee)
@@ -158,7 +181,15 @@ def audit(
         for name, size in {"n_arms": n_arms, "n_pulls": n_pulls}.items()
     )
     return audit_by_search(
-        subject, n_runs, seed, failure, guarantee, n_arms=n_arms, n_pulls=n_pulls, values=values
+        subject,
+        n_runs,
+        seed,
+        failure,
+        guarantee,
+        n_arms=n_arms,
+        n_pulls=n_pulls,
+        values=values,
+        all_runs=all_runs,
     )
 
 
@@ -186,6 +217,51 @@ def _tables_for(program: Program, n_arms: int) -> Tables:
         return Tables(2, _SHORT if length == _SHORT else 2 * read)
 
 
+class _Test:
+    """The bet against what is declared: runs on new tapes, until it is won or all are made."""
+
+    def __init__(self, promised: PrivacyGuarantee, failure: float, all_runs: bool) -> None:
+        self.promised, self.failure, self.all_runs = promised, failure, all_runs
+        self.enough = _SPARE - math.log(failure) if promised.is_private else math.inf
+        self.won: int | None = None  # runs after which it was
+
+    def run(self, program: Program, n: int, move: Move, event: CellEvent) -> None:
+        """Make up to `n` runs."""
+        coin, parts, done = Wealth(self.promised.epsilon, self.promised.delta), [], 0
+        for seen in program.sample_in_parts(n, move, LIKELY):
+            likely = seen.weights * event.contains(seen.likely)
+            rare = event.contains(seen.rare).astype(np.float64)
+            path = coin.take(likely, rare)
+            ahead = np.flatnonzero(path >= self.enough)
+            if self.won is None and ahead.size:
+                self.won = done + int(ahead[0]) + 1
+            done += len(path)
+            parts.append((*seen, likely, rare, path))
+            if self.won is not None and not self.all_runs:
+                break
+        kept = None if self.all_runs else self.won
+        found: list[Floats] = [np.concatenate(each)[:kept] for each in zip(*parts, strict=True)]
+        self.seen = Seen(*found[:3])
+        self.likely, self.rare, self.log_wealth = found[3:]
+
+    @property
+    def bound(self) -> float:
+        """The bound at the end; that at which the bet was won, if only that one convicts."""
+        bounds = [self._bound_after(len(self.likely))]
+        if self.won is not None and bounds[0] <= self.promised.epsilon:
+            bounds.append(self._bound_after(self.won))
+        return max(bounds)
+
+    def _bound_after(self, n: int) -> float:
+        return betting_bound(self.likely[:n], self.rare[:n], self.failure, self.promised.delta)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all runs on both tables put out the same."""
+        first = self.seen.likely[0]
+        return all(bool((rows == first).all()) for rows in (self.seen.likely, self.seen.rare))
+
+
 def audit_by_search(
     subject: Auditable | Callable[[FixedRewards, Rng], Any],
     n_runs: int,
@@ -198,6 +274,7 @@ def audit_by_search(
     values: Sequence[float] | None = None,
     begin: TablePair | None = None,
     fixed: bool = False,
+    all_runs: bool = False,
 ) -> Audit:
     """Audit by runs, on tables that are looked for.
 
@@ -222,6 +299,8 @@ def audit_by_search(
         Where the search starts: a pair that other runs, with another seed, have found.
     fixed : bool
         Whether no other pair is tried.
+    all_runs : bool
+        Whether the test makes all its runs, also where it convicts earlier.
 
     Returns
     -------
@@ -274,25 +353,25 @@ def audit_by_search(
         program.load(best.pair)
         progress.set_description("testing")
         left = n_runs - int(given["searched"])
-        seen = program.sample(
-            max(left, n_runs // (2 if fixed else 4), FEWEST_RUNS), best.move, LIKELY
-        )
-        event = best.event
-        likely = seen.weights * event.contains(seen.likely)
-        rare = event.contains(seen.rare).astype(np.float64)
+        planned = max(left, n_runs // (2 if fixed else 4), FEWEST_RUNS)
+        test = _Test(promised, failure, all_runs)
+        test.run(program, planned, best.move, best.event)
         program.check_state()
-        bound = betting_bound(likely, rare, failure, promised.delta)
-        constant = all(bool((rows == seen.likely[0]).all()) for rows in (seen.likely, seen.rare))
+        bound = test.bound
         return Audit(
             program.label,
             promised,
             best.pair,
             bound,
-            str(event),
-            constant,
-            masses=(float(likely.mean()), float(rare.mean())),
-            loss=max(event.loss(seen), bound),
-            runs=len(likely),
-            convictable=least_convicted(likely, rare, failure, promised.epsilon, promised.delta),
+            str(best.event),
+            test.constant,
+            masses=(float(test.likely.mean()), float(test.rare.mean())),
+            loss=max(best.event.loss(test.seen), bound),
+            runs=len(test.likely),
+            planned=planned,
+            convictable=least_convicted(
+                test.likely, test.rare, failure, promised.epsilon, promised.delta
+            ),
+            log_wealth=test.log_wealth,
             **given,
         )

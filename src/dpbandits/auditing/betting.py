@@ -9,9 +9,12 @@ may depend on each other: they may come from one tape.
 factor is negative. At b = ε each has, given the earlier ones, an expectation of at most
 1 + h·(e^(−ε)P(A) − Q(A) − δ) ≤ 1 + h·(e^(−ε)δ − δ) ≤ 1. So W_n(h, ε) is a supermartingale that
 begins at 1, and so is the mean of W_n over the bets. By Ville's inequality (or Markov's, for n
-fixed beforehand) that mean ever exceeds 1/φ with probability at most φ. Each factor falls in b;
+fixed beforehand) that mean ever reaches 1/φ with probability at most φ. Each factor falls in b;
 so if the bound, the b at which the mean of W_n falls below 1/φ, is above ε, then the mean is at
 least 1/φ at ε. ∎
+
+So the bound may be computed after every run, and the test may stop whenever it likes, as it does
+when the mean has reached 1/φ at the ε that is declared (:prf:ref:`thm-audit-stopped`).
 
 Without a move X is 1 in runs with the event, else 0; with one X is the weight of
 `dpbandits.auditing.tape`, whose mean is P(A) as well.
@@ -28,12 +31,55 @@ from dpbandits._arrays import Floats
 from dpbandits._validation import check_fraction, check_integer, check_range, check_values
 from dpbandits.auditing.verdicts import MOST_RUNS
 
-__all__ = ["BETS", "betting_bound", "ceiling", "expected_bound", "least_convicted"]
+__all__ = ["BETS", "Wealth", "betting_bound", "ceiling", "expected_bound", "least_convicted"]
 
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 0.98])
 """Bets h, in units of 1/(1 + δ), of which the mean is taken."""
 
 _MOST = 60.0  # no bound is higher
+
+
+class Wealth:
+    """The coin of a bet against a promise, run by run: a test martingale if the promise is true.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What is promised.
+
+    Examples
+    --------
+    Where the event is as likely on one table as on the other the coin shrinks:
+
+    >>> coin = Wealth(epsilon=1.0)
+    >>> paths = coin.take(np.ones(50), np.ones(50)), coin.take(np.ones(9), np.zeros(9))
+    >>> bool((np.diff(paths[0]) < 0).all()), bool((np.diff(paths[1]) > 0).all())
+    (True, True)
+    """
+
+    def __init__(self, epsilon: float, delta: float = 0.0) -> None:
+        self._epsilon, self._delta = epsilon, delta
+        self._growth: Floats = np.zeros(BETS.size)
+
+    def take(self, likely: Floats, rare: Floats) -> Floats:
+        """Bet on more runs.
+
+        Parameters
+        ----------
+        likely, rare : numpy.ndarray of float, shape (n,)
+            Numbers X and Y of these runs, as in `betting_bound`.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n,)
+            Logarithm of the coin after each of them.
+        """
+        bets = BETS[:, None] / (1.0 + self._delta)
+        gains = np.log1p(bets * (math.exp(-self._epsilon) * likely - rare - self._delta))
+        paths = self._growth[:, None] + gains.cumsum(axis=1)
+        self._growth = paths[:, -1]
+        found: Floats = np.logaddexp.reduce(paths, axis=0) - math.log(BETS.size)
+        return found
 
 
 def betting_bound(

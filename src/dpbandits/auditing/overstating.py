@@ -118,6 +118,7 @@ def power(
     guarantee: PrivacyGuarantee | None = None,
     n_pulls: int | None = None,
     every: bool = False,
+    all_runs: bool = True,
 ) -> Power:
     """Find the least overstatement of a budget that an audit convicts.
 
@@ -143,6 +144,8 @@ def power(
         Length of the tables that are tried; by default as the subject needs.
     every : bool
         Whether to go on after the first conviction.
+    all_runs : bool
+        Whether a test goes on after it convicts, so that its bound is near the loss.
 
     Returns
     -------
@@ -173,7 +176,14 @@ def power(
     found: dict[float, Audit] = {}
     for c in sorted(runs_as):
         found[c] = audit(
-            runs_as[c], None, n_runs, seed, failure, guarantee=declared, n_pulls=n_pulls
+            runs_as[c],
+            None,
+            n_runs,
+            seed,
+            failure,
+            guarantee=declared,
+            n_pulls=n_pulls,
+            all_runs=all_runs,
         )
         if found[c].convicted and not every:
             break
@@ -182,7 +192,9 @@ def power(
         return Power(declared, found)
     for number, c in enumerate(sorted(found, reverse=True)[1:]):
         fresh, begin = [*check_seed("seed", seed), 1, number], found[least].pair
-        again = audit_by_search(runs_as[c], n_runs, fresh, failure, declared, begin=begin)
+        again = audit_by_search(
+            runs_as[c], n_runs, fresh, failure, declared, begin=begin, all_runs=all_runs
+        )
         if not again.convicted:
             break
         found[c], least = again, c

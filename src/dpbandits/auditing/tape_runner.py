@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, NoReturn
@@ -27,6 +27,7 @@ _PAIRED = 8  # up to so many released values all differences are seen, beyond th
 _SEVERAL = 4  # from so many on events may ask that all of them are large, or small
 _WITNESSES = 24  # runs that are repeated at the end
 _CALIBRATED = 4  # runs on each table that tell how many numbers are released
+_FIRST_PART, _LARGEST_PART = 64, 2048  # runs of a program between two looks at the bet
 _NOT_A_NUMBER, _INFINITE = -1e300, 1e300
 
 
@@ -335,8 +336,36 @@ class Program:
             The outputs on both sides, differences of released values included, and the weights of
             the side that is moved.
         """
+        return self._seen(self.new_keys(n), move, moved)
+
+    def sample_in_parts(self, n: int, move: Move, moved: int) -> Iterator[Seen]:
+        """Run on new tapes, part by part: the outputs of `sample`, in the same order.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        move : Move
+            What moves.
+        moved : int
+            On which side.
+
+        Yields
+        ------
+        Seen
+            The outputs of the next runs. Parts are even, so that the tables take turns as in one.
+        """
+        keys, start = self.new_keys(n), 0
+        most, least = (2 * CHUNK,) * 2 if all(self._loops) else (_LARGEST_PART, _FIRST_PART)
+        while start < n:
+            stop = start + min(max(start, least), most)
+            yield self._seen(keys[start:stop], move, moved)
+            start = stop
+
+    def _seen(self, keys: Keys, move: Move, moved: int) -> Seen:
+        """Run on tapes, and return what is seen on both sides."""
         sides = [(side, move if side == moved else STILL) for side in (LIKELY, RARE)]
-        found = self.run(self.new_keys(n), *sides)
+        found = self.run(keys, *sides)
         likely, rare = (self._features(rows) for rows, _ in found)
         return Seen(likely, rare, found[moved][1])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpbandits._arrays import Floats
 from dpbandits.auditing.coverage import Coverage
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.guarantees import PrivacyGuarantee
@@ -43,7 +44,8 @@ class Audit:
     pair : TablePair
         The neighbouring tables.
     epsilon_lower : float
-        No ε below this goes with the declared δ, except with probability `failure`.
+        No ε below this goes with the declared δ, except with probability `failure`. Where the test
+        stopped because it convicted, this is hardly above what is declared.
     event : str
         The event, in words.
     constant : bool
@@ -57,9 +59,12 @@ class Audit:
         Estimates of the event's probabilities, where it was to be likely and where rare.
     loss : float
         Estimate of the loss of the outputs on these tables, of which nothing is proved; nan if
-        there is none. It is the greatest of several estimates, and so too high on average.
+        there is none. It is the greatest of several estimates, and so too high on average; more so
+        where the test stopped.
     runs, searched : int
         Runs on each table that tested the event, and about as many that were spent on the search.
+    planned : int
+        Runs on each table that would have tested it if the test had not stopped.
     failure : float
         Probability with which the bound may be too high, of this audit alone: whoever makes m
         audits until one finds something divides it by m.
@@ -68,6 +73,9 @@ class Audit:
     convictable : float
         Least loss of the event that these runs would have told from what is declared; infinite if
         none.
+    log_wealth : numpy.ndarray of float, shape (runs,), or None
+        Logarithm of the coin of the bet against what is declared, after each of these runs: it
+        convicts if this reaches −log `failure`. None for a law that was integrated.
 
     Examples
     --------
@@ -92,6 +100,13 @@ class Audit:
     failure: float = 0.0
     coverage: Coverage | None = None
     convictable: float = math.inf
+    planned: int = 0
+    log_wealth: Floats | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the test stopped before all its runs were made, because it convicted."""
+        return self.runs < self.planned
 
     @property
     def exact(self) -> bool:
@@ -151,11 +166,12 @@ class Audit:
             )
         if self.masses is not None:
             likely, rare = self.masses
+            early = f", stopped as it convicts ({self.planned} were planned)" * self.stopped
             return (
                 f"event: {self.event}, of probability {likely:.4g}, and {rare:.4g} on the "
                 f"neighbour, in {self.runs} runs of the {self.kind} after a search of "
-                f"{self.searched}\nε is at least {self.epsilon_lower:.4g}; false with probability "
-                f"{self.failure:g} at most, for this audit alone"
+                f"{self.searched}{early}\nε is at least {self.epsilon_lower:.4g}; false with "
+                f"probability {self.failure:g} at most, for this audit alone"
             )
         return f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"
 

@@ -712,13 +712,17 @@ def audit(
     table: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     change: str | None = None,
     failure: Annotated[float, reads(check_fraction, "Probability that the bound is wrong.")] = 1e-6,
+    all_runs: Annotated[
+        bool,
+        Parameter(help="Test to the end, for the highest bound, also where it convicts earlier."),
+    ] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> int:
     """Look for a violation of the privacy that an algorithm, yours or ours, declares.
 
     Run an algorithm many times on two tables of rewards that differ in one entry, and bound its ε
-    from below. Exact where outputs can be integrated.
+    from below; stop when that convicts it. Exact where outputs can be integrated.
 
     Parameters
     ----------
@@ -754,9 +758,18 @@ def audit(
             subject_of(target)  # which says what cannot be run on tables
         pair = None if table is None else _pair(table, change)
         found = audit_sampled(
-            target, pair, runs, [seed, 0], failure, promised, n_arms=arms, n_pulls=pulls
+            target,
+            pair,
+            runs,
+            [seed, 0],
+            failure,
+            promised,
+            n_arms=arms,
+            n_pulls=pulls,
+            all_runs=all_runs,
         )
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
+    del record["log_wealth"]  # a number for each run
     show(json, str(found), record)
     return {FOUND: 1, NOTHING_TESTED: 3}.get(found.verdict, 0)
 
