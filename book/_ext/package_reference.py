@@ -176,6 +176,7 @@ class Front(SphinxDirective):
                 continue
             doc = first_sentence(importlib.import_module(module).__doc__)
             lines += [f".. py:module:: {module}", "", f".. rubric:: {module}", "", f"{doc}.", ""]
+            lines += [".. py:currentmodule:: None", ""]  # the names below are full ones
             names.sort(key=lambda name: (not inspect.isclass(name.thing), name.public.lower()))
             lines += [".. name-table::", "   :nosignatures:", ""]
             lines += [f"   ~{name.home}" for name in names] + [""]
