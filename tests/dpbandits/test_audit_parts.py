@@ -353,7 +353,7 @@ class Sums:
     def truncated_totals(self, viable, pulls, bound):
         return iter(self.totals(viable, pulls))
 
-    def rest(self, arm):
+    def commit(self, arm):
         raise StopIteration(arm)
 
 
