@@ -308,6 +308,7 @@ def test_digits_write_the_length_and_prefixes_count_them(horizon, half):
     shorter, full = ((tree.arity ** (tree.levels - i) - 1) // 2 for i in (1, 0))
     assert shorter < horizon <= full
     assert sum(tree.prefixes) == horizon and len(tree.prefixes) <= 500
+    assert tree.total_nodes == sum(m * number for m, number in enumerate(tree.prefixes, 1))
 
 
 @given(st.sampled_from([3, 5, 9, 19]), st.integers(1, 8))
@@ -317,6 +318,30 @@ def test_errors_at_full_lengths_are_the_closed_forms(arity, levels):
     mean = levels**3 * (arity - 1 / arity) / (2 * 0.25) * arity**levels / (arity**levels - 1)
     assert tree.mean_variance == pytest.approx(mean, rel=1e-12)
     assert tree.greatest_variance == pytest.approx(levels**3 * (arity - 1) / 0.25, rel=1e-12)
+
+
+@given(st.sampled_from([3, 5, 9, 27]), st.integers(2, 10**12), st.floats(0, 60))
+def test_the_width_is_below_its_chernoff_bound(arity, horizon, log_term):
+    """At every tilt: :prf:ref:`cor-kary-width`, with ℓ = log(K/β)."""
+    tree = KaryTree(1.0, horizon, arity)
+    width = tree.union_width(log_term)
+    for theta in (0.2, 0.5, 0.8):
+        powers = sum((1 - theta**2) ** -d for d in range(1, arity // 2 + 1))
+        bound = (log_term + tree.levels * math.log(1 + 2 * powers)) / theta
+        assert width <= tree.node_scale * bound * (1 + 1e-8)
+
+
+def test_the_constants_of_the_widths():
+    """Those that are printed with :prf:ref:`cor-kary-width`, and where they are least."""
+
+    def constant(k):
+        tilts = np.linspace(0.05, 0.98, 2000)
+        powers = sum((1 - tilts**2) ** -d for d in range(1, k // 2 + 1))
+        return np.min(np.log(k * (1 + 2 * powers)) / tilts) / math.log(k) ** 2
+
+    found = {k: constant(k) for k in range(3, 102, 2)}
+    assert {k: round(found[k], 2) for k in (3, 5, 27)} == {3: 3.09, 5: 2.26, 27: 1.65}
+    assert min(found, key=found.__getitem__) == 27
 
 
 def test_the_best_arity_has_the_least_variance():

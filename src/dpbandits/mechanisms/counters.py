@@ -785,7 +785,19 @@ class KaryTree(_Exact):
     @property
     def total_nodes(self) -> int:
         """Number of nodes in the sums at n = 1, …, T, those that are subtracted included."""
-        return sum(m * number for m, number in enumerate(self.prefixes, 1))
+        zero = (0,) * self.levels
+        return self._nodes_up_to(self._digits(self.horizon)) - self._nodes_up_to(zero)
+
+    def _nodes_up_to(self, digits: tuple[int, ...]) -> int:
+        """Return how many nodes all numbers of h digits have together, up to one of them."""
+        half, nodes, above = (self.arity - 1) // 2, 0, 0
+        for place in reversed(range(len(digits))):
+            numbers = self.arity**place
+            within = place * numbers * (self.arity**2 - 1) // (4 * self.arity)
+            sizes = (abs(digit) for digit in range(-half, digits[place]))
+            nodes += sum(numbers * (above + size) + within for size in sizes)
+            above += abs(digits[place])
+        return nodes + above
 
     @property
     def most_nodes(self) -> int:
