@@ -11,7 +11,7 @@ from companion.figures import counters
 from companion.figures.redraw import recipe_of, redraw
 from companion.tables import from_csv, to_csv
 from dpbandits import plotting
-from dpbandits.mechanisms import HybridCounter
+from dpbandits.mechanisms import BinaryTree, HybridCounter, KaryTree
 
 NAMES = ("UCB", "DP-SE", "tuned DP-SE", "DP-SE, two p-values", "LDP-UCB", "DP-UCB-HYBRID")
 PANELS = {"a": "first", "b": "second"}
@@ -100,3 +100,29 @@ def test_no_run_is_left_out_of_the_histogram():
     bins = histogram()[histogram().part == "bin"]
     assert bins["count"].sum() == 50 and len(bins) == 10
     assert np.allclose(bins.high.iloc[:-1], bins.low.iloc[1:])
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 4, 13, 64, 100])
+def test_errors_over_all_lengths_are_those_of_each(horizon):
+    """Against the variances at every n, added up one by one."""
+    found = counters.lengths_table([horizon], 0.5).set_index("counter")
+    lengths = range(1, horizon + 1)
+    assert found.arity["best k"] == counters.best_arity(horizon)
+
+    def variances(counter):
+        terms = [counter.noise_terms(n) for n in lengths]
+        return [sum(2 * k * b**2 for k, b in zip(*each, strict=True)) for each in terms]
+
+    each = {
+        "outcomes": [8.0 * n for n in lengths],
+        "hybrid": variances(HybridCounter(0.5)),
+        "tree": [2 * BinaryTree(0.5, horizon).node_scale ** 2 * n.bit_count() for n in lengths],
+        **{
+            name: variances(KaryTree(0.5, horizon, found.arity[name]))
+            for name in ("k = 3", "k = 5", "best k")
+        },
+    }
+    assert list(found.index) == list(each)
+    for name, values in each.items():
+        assert found["mean"][name] == pytest.approx(np.mean(values) ** 0.5, rel=1e-12)
+        assert found.greatest[name] == pytest.approx(max(values) ** 0.5, rel=1e-12)

@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike
 from companion.figures.panels import Titles, chosen_panels, legend_below
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
-from dpbandits.mechanisms import HybridCounter, laplace_sum_quantile
+from dpbandits.mechanisms import (
+    BinaryTree,
+    HybridCounter,
+    KaryTree,
+    best_arity,
+    laplace_sum_quantile,
+)
 from dpbandits.plotting.style import (
     ALGORITHM_LOOKS,
     COLOURS,
@@ -132,6 +138,54 @@ def _parts(axes: Axes, parts: pd.DataFrame, patient: int) -> None:
     axes.set(xlim=(0.3, last + 0.7), ylim=(-0.8, 3.0 + depth), xlabel="patient")
     axes.set_xticks([1, 2, 4, patient, 8, 16][: 6 if last >= 16 else 5])
     axes.grid(visible=False)
+
+
+# -------------------------------------------------------------------------- errors over all lengths
+
+
+def lengths_table(horizons: Sequence[int], epsilon: float) -> pd.DataFrame:
+    """Compare counters of one budget on streams of a given length.
+
+    For each length ``horizon`` and ``counter``, the standard deviation of the noise: the root of
+    the variance's ``mean`` over all prefixes, and the ``greatest``; and the ``arity`` of a tree
+    with negative digits, 0 for the others. "outcomes" is noise on each outcome, "best k" the tree
+    of `best_arity`.
+    """
+    rows: list[tuple[int, str, int, float, float]] = []
+    for horizon in horizons:
+        tree = BinaryTree(epsilon, horizon)
+        outcomes = [(2 / epsilon**2 * n, 1) for n in (1, horizon)]  # on average (first + last)/2
+        variances = {
+            "outcomes": outcomes,
+            "hybrid": hybrid_variances(HybridCounter(epsilon), horizon),
+            "tree": [
+                (2 * tree.node_scale**2 * nodes, number)
+                for nodes, number in enumerate(tree.prefixes, 1)
+            ],
+        }
+        for name, listed in variances.items():
+            mean = sum(value * number for value, number in listed) / sum(n for _, n in listed)
+            most = max(value for value, number in listed if number)
+            rows.append((horizon, name, 0, math.sqrt(mean), math.sqrt(most)))
+        arities = {"k = 3": 3, "k = 5": 5, "best k": best_arity(horizon)}
+        for name, arity in arities.items():
+            signed = KaryTree(epsilon, horizon, arity)
+            mean, most = signed.mean_variance, signed.greatest_variance
+            rows.append((horizon, name, arity, math.sqrt(mean), math.sqrt(most)))
+    return pd.DataFrame(rows, columns=["horizon", "counter", "arity", "mean", "greatest"])
+
+
+def hybrid_variances(counter: HybridCounter, horizon: int) -> list[tuple[float, int]]:
+    """Return the variances of a hybrid counter's noise, and how many prefixes up to T have each."""
+    found = []
+    for level in range(horizon.bit_length()):
+        blocks = 2 * (level + 1) * counter.block_scale**2
+        after = min(1 << level, horizon - (1 << level) + 1) - 1  # elements after the power of two
+        found.append((blocks, 1))
+        numbers = BinaryTree(1.0, after).prefixes if after else ()
+        for nodes, number in enumerate(numbers, 1):
+            found.append((blocks + 2 * nodes * counter.node_scale(level) ** 2, number))
+    return found
 
 
 # --------------------------------------------------------------------------------------- two looks
