@@ -33,8 +33,8 @@ from dpbandits.mechanisms import (
 from dpbandits.stopping.halting import Halting
 
 RUNNING = (
-    *("auditing", "cli", "configuration", "trials.planning", "plotting"),
-    *("identification.replicates", "identification.rounds", "identification.bayes_factor"),
+    *("auditing", "cli", "configuration", "plotting", "testing", "trials.planning"),
+    *("identification.replicates", "identification.bayes_factor"),
     *("regret.base", "regret.elimination", "regret.binomial_elimination"),
     *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
     *("rewards.run", "rewards.sources", "stopping.estimates"),
