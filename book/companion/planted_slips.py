@@ -1,15 +1,14 @@
 """Programs that declare ε = 1, with a slip that people make and without: which are convicted.
 
-``python -m companion.planted_slips [N]`` audits each by `dpbandits.audit` with no table given, with
-seeds and runs as in `RUNS`, or N runs alone, and writes ``book/data/audit-slips.csv``.
+``python -m companion.planted_slips`` audits each by `dpbandits.audit` with no table given, seed
+after seed, and writes each row to ``book/data/audit-slips.csv`` as soon as it is there; those that
+are there are not measured again. A row is the same whenever it is measured.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,29 @@ import pandas as pd
 import dpbandits as dpb
 from dpbandits.auditing import FAILURE
 
-__all__ = ["FILE", "HONEST", "RUNS", "SLIPS", "WHY", "measure", "read"]
+__all__ = [
+    "FEW",
+    "FILE",
+    "HONEST",
+    "MANY",
+    "MORE",
+    "SEEDS",
+    "SLIPS",
+    "WHY",
+    "measure",
+    "missing",
+    "read",
+]
 
 FILE = Path(__file__).parents[1] / "data" / "audit-slips.csv"
 """Where the rows are kept."""
-RUNS = {10_000: 3, 100_000: 1}
-"""Runs on each table of an audit → with how many seeds a program is audited so; with more than the
-fewest those alone that were not convicted with each seed of these."""
+FEW, MANY = 10_000, 100_000
+"""Runs on each table of an audit; with many those slips alone that were not convicted with each
+seed with few."""
+SEEDS = 20
+"""Seeds with which each program is to be audited."""
+MORE = {"three epochs": 100, "explore first": 100}
+"""Honest versions of the slips that an earlier search missed, and their numbers of seeds."""
 ONE = dpb.PrivacyGuarantee("central", 1.0)
 """What every program declares."""
 
@@ -253,21 +268,20 @@ def measure(name: str, n_runs: int, seed: int) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        Whether it is convicted, and the bound.
+        Whether it is convicted.
     """
     if name in SLIPS:
         program, slip = SLIPS[name]
         subject: Program = partial(program, slip=slip)
     else:
         subject = HONEST[name]()
-    found = dpb.audit(subject, None, n_runs, [53, seed], FAILURE, ONE, all_runs=True)
+    found = dpb.audit(subject, None, n_runs, [53, seed], FAILURE, ONE)
     return {
         "name": name,
         "honest": name in HONEST,
         "n_runs": n_runs,
         "seed": seed,
         "convicted": found.convicted,
-        "epsilon_lower": found.epsilon_lower,
     }
 
 
@@ -282,28 +296,38 @@ def read() -> pd.DataFrame:
     return pd.read_csv(FILE)
 
 
-def main(words: list[str]) -> None:
-    """Measure all programs, on all processors, and write the table.
+def missing(table: pd.DataFrame) -> list[tuple[str, int, int]]:
+    """Return what is to be measured beside the rows of a table: programs, runs and seeds.
 
     Parameters
     ----------
-    words : list of str
-        Numbers of runs of `RUNS`; by default all. Rows of other numbers stay.
+    table : pandas.DataFrame
+        What `read` returns.
+
+    Returns
+    -------
+    list of tuple of (str, int, int)
+        Name, runs and seed, in the order in which they are measured: with the first seeds first.
     """
-    few = min(RUNS)
-    with ProcessPoolExecutor() as pool:
-        for n in tuple(map(int, words)) or tuple(RUNS):
-            names = [*SLIPS, *HONEST]
-            old = read() if FILE.exists() else pd.DataFrame(columns=["name", "n_runs"])
-            if n > few:
-                convicted = old[old["n_runs"] == few].groupby("name")["convicted"].all()
-                names = [name for name in SLIPS if not convicted[name]]
-            cases = [(name, n, seed) for name in names for seed in range(RUNS[n])]
-            table = pd.DataFrame(pool.map(measure, *zip(*cases, strict=True)))
-            table = pd.concat([old[old["n_runs"] != n], table], ignore_index=True)
-            table = table.sort_values(["n_runs", "honest"], kind="stable")
-            table.to_csv(FILE, index=False, float_format="%.4g", lineterminator="\n")
+    few = table[table["n_runs"] == FEW].groupby("name")["convicted"].all()
+    late = [name for name in SLIPS if not few.get(name, True)]
+    plan = [(k, name, FEW, k) for name in (*SLIPS, *HONEST) for k in range(SEEDS)]
+    plan += [(k + 3, name, MANY, k) for name in late for k in range(SEEDS)]
+    plan += [(k // 5, name, FEW, k) for name, most in MORE.items() for k in range(SEEDS, most)]
+    done = set(zip(table["name"], table["n_runs"], table["seed"], strict=True))
+    ordered = sorted(plan, key=lambda each: each[0])
+    return [(name, n, seed) for _, name, n, seed in ordered if (name, n, seed) not in done]
+
+
+def main() -> None:
+    """Measure what is missing, and write each row as soon as it is there."""
+    while todo := missing(table := read()):
+        table = pd.concat([table, pd.DataFrame([measure(*todo[0])])], ignore_index=True)
+        table = table.sort_values(["n_runs", "honest", "seed"], kind="stable")
+        new = FILE.with_suffix(".new")
+        table.to_csv(new, index=False, lineterminator="\n")
+        new.replace(FILE)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -55,6 +55,28 @@ def test_the_figure_is_drawn_again_from_its_table():
     assert np.allclose(np.concatenate(lines[0]), np.concatenate(lines[1]), rtol=1e-3)
 
 
+@pytest.mark.parametrize("c", [0.5, 1.0])
+def test_one_coin_alone_is_guessed_from_its_noisy_value(c):
+    """The threshold is ½. Control: several coins hide each other."""
+    assert math.isclose(power.guess_of(1, c), 1 - math.exp(-c / 2) / 2, rel_tol=1e-5)
+    guesses = [power.guess_of(m, c) for m in (1, 2, 4, 16)]
+    assert guesses == sorted(guesses, reverse=True) and guesses[-1] > 0.5
+    assert max(guesses) < 1 / (1 + math.exp(-c))
+
+
+def test_coins_are_drawn_again_from_their_table():
+    paths = {(c, k): np.log(np.linspace(1, c**9, 500) + k) for c in (1.0, 2.0) for k in range(2)}
+    table = power.wealth_table(paths)
+    assert table["runs"].max() == 500 and len(table) == 4 * 201
+    assert table[table["runs"] == 0]["wealth"].eq(1.0).all()
+    last = table[table["runs"] == 500].set_index(["c", "seed"])["wealth"]
+    assert all(math.isclose(last[key], math.exp(path[-1])) for key, path in paths.items())
+    figure = power.wealth_figure(table, titles={"a": ""}, failure=1e-2)
+    again = redraw(from_csv(to_csv(table)), json.loads(json.dumps(recipe_of(figure))))
+    lines = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (figure, again)]
+    assert len(lines[0]) == 5 and np.allclose(*map(np.concatenate, lines), rtol=1e-3)
+
+
 def test_the_recorded_power_is_of_what_exists_and_can_be_computed_again():
     """Every row names a class; integrated rows come out as they are recorded."""
     recorded = audit_power.read()

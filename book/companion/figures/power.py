@@ -1,4 +1,4 @@
-"""The power of an audit: which violations it is expected to convict, in a closed form."""
+"""What an audit is expected to convict, in a closed form; and the coin of its bet, run by run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from companion.figures.panels import chosen_panels
 from companion.figures.redraw import redrawable
 from companion.publishing import grouped
+from dpbandits._arrays import Floats
 from dpbandits.auditing import betting_bound, expected_bound
 from dpbandits.mechanisms import laplace_cdf
 from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panels, make_panels
@@ -20,6 +21,7 @@ from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panel
 TRUTH = "true loss"
 """Name of the curve that does not come from an audit."""
 _TAPES = 2000  # cells of the noise that is moved
+_SHOWN = 200  # runs at which a coin is shown
 
 
 def tail(x: float) -> float:
@@ -84,6 +86,34 @@ def expected_table(runs: Sequence[int], factors: Sequence[float], failure: float
     return pd.DataFrame(rows)
 
 
+def guess_of(m: int, c: float = 1.0) -> float:
+    """Return with which probability the best guess of one of m fair coins is right.
+
+    What is seen is their sum with noise of scale 1/c. The total variation of its two laws, by the
+    midpoint rule.
+    """
+    step = 1e-3
+    y = np.arange(-30.0 / c, m + 30.0 / c, step) + step / 2
+    others = [math.comb(m - 1, k) / 2.0 ** (m - 1) for k in range(m)]
+    noise = [c / 2 * np.exp(-c * np.abs(y - k)) for k in range(m + 1)]
+    without, also = (sum(p * noise[k + own] for k, p in enumerate(others)) for own in (0, 1))
+    return float(0.5 + step * np.abs(also - without).sum() / 4)
+
+
+def wealth_table(coins: Mapping[tuple[float, int], Floats]) -> pd.DataFrame:
+    """Make the table of `wealth_figure`: a row per (c, seed, runs), with the coin after these runs.
+
+    `coins` has for each c and seed the logarithm of the coin after each run.
+    """
+    rows = []
+    for (c, seed), path in coins.items():
+        whole = np.concatenate([[0.0], path])
+        for runs in np.unique(np.linspace(0, len(path), _SHOWN + 1).round().astype(int)).tolist():
+            found = {"panel": "a", "c": c, "seed": seed, "runs": runs}
+            rows.append(found | {"wealth": math.exp(whole[runs])})
+    return pd.DataFrame(rows)
+
+
 def crossings(table: pd.DataFrame) -> dict[str, float]:
     """Return where each curve crosses the declared ε = 1, between the points of the table."""
     found = {}
@@ -127,4 +157,37 @@ def expected_figure(
     )
     words = {"x_label": "c: run at c times what is declared", "y_label": "ε at least"}
     finish_panels(figure, figure.axes, [shown], log="", **words)
+    return figure
+
+
+_PROGRAMS = {1.0: ("promise kept", COLOURS["blue"]), 2.0: ("broken", COLOURS["vermilion"])}
+
+
+@redrawable
+def wealth_figure(
+    table: pd.DataFrame,
+    *,
+    titles: Mapping[str, str],
+    failure: float,
+    panels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw the coin of each audit against its test runs; where it is 1/φ the audit convicts."""
+    figure, grid = make_panels(chosen_panels(titles, panels), width=5.6, height=3.0)
+    (axes,) = grid.values()
+    axes.set_yscale("log")
+    ends = []
+    for c, rows in table.groupby("c", sort=True):
+        name, colour = _PROGRAMS[float(str(c))]
+        style = "-" if c > 1 else (0, (4, 1.5))
+        for _, path in rows.groupby("seed", sort=True):
+            axes.plot(path["runs"], path["wealth"], color=colour, linewidth=1.2, linestyle=style)
+        last = rows[rows["runs"] == rows["runs"].max()]["wealth"]
+        ends.append(End(float(rows["runs"].max()), float(last.median()), name, colour))
+    runs, wealth = table["runs"], table["wealth"]
+    end = float(runs.max())
+    axes.plot([0.0, end], [1.0 / failure] * 2, color=INK, linewidth=0.9, linestyle=":")
+    ends.append(End(end, 1.0 / failure, "1/φ", INK))
+    most = max(float(wealth.max()), 1.0 / failure)
+    shown = PanelRange((0.0, end), (float(wealth.min()), most), tuple(ends))
+    finish_panels(figure, figure.axes, [shown], log="y", x_label="test runs", y_label="the coin")
     return figure
