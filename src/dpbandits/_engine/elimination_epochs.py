@@ -62,22 +62,6 @@ class NoiseCells(NamedTuple):
 def noise_cells(draws: int, scale: float, level: float, cells: int = 1024) -> NoiseCells:
     """Cut the sum of some Laplace variables of mean 0 into cells.
 
-    Parameters
-    ----------
-    draws : int
-        Number of the variables, at least 1.
-    scale : float
-        Their scale, at least 0; 0 stands for no noise.
-    level : float
-        A probability, in (0, 1), that the bounds from these cells are compared with.
-    cells : int
-        Number of the cells, at least 8: a bound is the less above the truth the more there are.
-
-    Returns
-    -------
-    NoiseCells
-        Ends and masses.
-
     Examples
     --------
     >>> noise_cells(2, 0.0, 0.1)
@@ -103,22 +87,7 @@ def difference_tail_kernel(
 ) -> float:
     """Bound the probability that a noisy difference of two sums exceeds its mean by `lead`.
 
-    Parameters
-    ----------
-    lead : float
-        x, in units of a sum of rewards.
-    pulls : float
-        Number n of rewards, in [0, 1], in each of the two sums.
-    variance : float
-        Bound s on the sum of the two variances of one reward, positive; infinite if none is known.
-    ends, masses : numpy.ndarray of float, shape (m,)
-        `NoiseCells` of the noise in the difference.
-
-    Returns
-    -------
-    float
-        E e^(−g((x − Z)⁺)), bounded from above, for g(y) = y²/n or, if greater, ns·h(y/(ns)) with
-        h(t) = (1 + t)·log(1 + t) − t.
+    Shapes: `ends, masses` (m,).
 
     Examples
     --------
@@ -153,22 +122,7 @@ def tuned_epochs(
     E e^(−(n·Δ_e/2 − Z)⁺²/n) ≤ p = β/((K − 1)E), where Δ_e = 2^−e and Z is the difference of two
     Laplace variables of scale 1/ε. Bounds on them: :prf:ref:`lem-tuned-epochs`.
 
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms K ≥ 2.
-    horizon : int
-        Horizon T, from 2 to 2^62.
-    beta : float
-        Confidence β in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no privacy.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (at most E + 1,)
-        Pulls in the epochs, read-only. The last is T, more than two viable arms are ever left;
-        what follows an epoch that cannot end either is left out.
+    Returns shape (at most E + 1,).
 
     Examples
     --------
@@ -253,21 +207,7 @@ def bennett_kept_kernel(
     An i that is behind another arm, and has no lesser variance, need not be looked at: what goes
     is the same.
 
-    Parameters
-    ----------
-    plan : BennettPlan
-        The epochs.
-    epoch : int
-        Number of the epoch, from 0.
-    sums : numpy.ndarray of float, shape (K,)
-        Σx of each viable arm over the rewards of the test, with noise.
-    spreads : numpy.ndarray of float, shape (K,)
-        Σx(1 − x) of each, with noise.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape (K,)
-        Whether each stays.
+    Shapes: `sums` (K,), `spreads` (K,) → (K,).
 
     Examples
     --------
@@ -365,24 +305,6 @@ def bennett_plan(
 
     After epoch e = 1, …, E an arm has had n_e pulls, by `dpbandits.schedules.release_plan`. The
     level of a test is p = β/((4K − 1)E). Proof: :prf:ref:`thm-bennett`.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms K ≥ 2.
-    horizon : int
-        Horizon T, from 2 to 2^62.
-    beta : float
-        Confidence β in (0, 1).
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no privacy.
-    memory : int
-        How many of an arm's last releases a test adds up.
-
-    Returns
-    -------
-    BennettPlan
-        Pulls and tests; its arrays are shared and not to be written to.
     """
     return _bennett_plan(n_arms, horizon, beta, epsilon, memory)
 

@@ -74,10 +74,7 @@ class Seeds(Sequence[np.random.SeedSequence]):
     def states(self) -> Words:
         """Return the states in which ``PCG64(child)`` begins.
 
-        Returns
-        -------
-        numpy.ndarray of uint64, shape (n, 4)
-            Low and high word of the state, low and high word of the increment.
+        Returns shape (n, 4).
         """
         root = np.random.SeedSequence(self._entropy)
         words = sum(max(1, -(-part.bit_length() // 32)) for part in self._entropy)
@@ -147,18 +144,7 @@ class Streams(NamedTuple):
 
 
 def streams_of(seeds: Seeds) -> Streams | None:
-    """Return the streams that seeds begin.
-
-    Parameters
-    ----------
-    seeds : Seeds
-        The seeds of a chunk.
-
-    Returns
-    -------
-    Streams or None
-        One stream for each; None where NumPy keeps the state of a generator in another way.
-    """
+    """Return the streams that seeds begin."""
     rng = np.random.default_rng(0)
     bits: Any = rng.bit_generator
     # NumPy's pcg64_state: a pointer to state and increment, a flag and half a word of 32 bits
@@ -174,18 +160,7 @@ def streams_of(seeds: Seeds) -> Streams | None:
 
 
 def generators(seeds: Seeds) -> Iterator[Rng]:
-    """Yield a generator at the beginning of each stream: the same one, set anew.
-
-    Parameters
-    ----------
-    seeds : Seeds
-        The seeds of a chunk.
-
-    Yields
-    ------
-    numpy.random.Generator
-        What draws as ``default_rng(seed)`` does.
-    """
+    """Yield a generator at the beginning of each stream: the same one, set anew."""
     streams = streams_of(seeds)
     rng = np.random.default_rng(0) if streams is None else streams.rng
     for number in range(len(seeds)):
@@ -198,15 +173,7 @@ def generators(seeds: Seeds) -> Iterator[Rng]:
 
 @kernel
 def begin_stream(streams: Streams, number: int) -> None:
-    """Set the generator of streams to the beginning of one of them.
-
-    Parameters
-    ----------
-    streams : Streams
-        The streams.
-    number : int
-        Which one, from 0.
-    """
+    """Set the generator of streams to the beginning of one of them."""
     copy_into(streams.words, streams.states[number])
     streams.spare[0] = 0
 
@@ -217,14 +184,7 @@ def begin_order(rng: Rng, shuffles: bool, order: Ints) -> None:
 
     Numba compiles its own `permutation` for seven seconds.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    shuffles : bool
-        Whether the order is drawn.
-    order : numpy.ndarray of int, shape (K,)
-        Where it is written; K is at most 2^32.
+    Shapes: `order` (K,).
 
     Examples
     --------
@@ -253,21 +213,7 @@ _begin = interpreted(begin_stream)  # slow to accept a generator if compiled
 def regret_and_pulls(gaps: Floats, orders: Ints, counts: Ints) -> tuple[Floats, Ints]:
     """Return regret (n, C) and pulls at the end (n, K) of runs that counted in orders (n, K).
 
-    Parameters
-    ----------
-    gaps : numpy.ndarray of float, shape (K,)
-        Gaps of the arms.
-    orders : numpy.ndarray of int, shape (n, K)
-        The order in which each run had the arms.
-    counts : numpy.ndarray of int, shape (n, C, K)
-        Pulls at the checkpoints, in that order.
-
-    Returns
-    -------
-    regret : numpy.ndarray of float, shape (n, C)
-        Pseudo-regret at the checkpoints.
-    pulls : numpy.ndarray of int, shape (n, K)
-        Pulls of the arms at the end, in the order of the gaps.
+    Shapes: `gaps` (K,), `orders` (n, K), `counts` (n, C, K) → (n, C), (n, K).
 
     Examples
     --------

@@ -102,20 +102,7 @@ class Rule(NamedTuple):
 
 @kernel
 def following(rule: Rule, pulls: int) -> int:
-    """Return the pulls at which an arm is released after `pulls`.
-
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    pulls : int
-        Pulls of the arm up to its last release; 0 before the first.
-
-    Returns
-    -------
-    int
-        Its pulls at the next release.
-    """
+    """Return the pulls at which an arm is released after `pulls`."""
     if rule.accumulates:
         return next_release_kernel(pulls, rule.eta, rule.first)
     return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
@@ -125,17 +112,7 @@ def following(rule: Rule, pulls: int) -> int:
 def estimates(rule: Rule, state: BatchState) -> Floats:
     """Return the released estimates μ̃ of the means.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    state : BatchState
-        State of the run.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        The estimates.
+    Returns shape (K,).
     """
     return state.total / state.released if rule.accumulates else state.last / state.batch
 
@@ -144,21 +121,7 @@ def estimates(rule: Rule, state: BatchState) -> Floats:
 def is_beaten(rule: Rule, state: BatchState, means: Floats, best: int, arm: int) -> bool:
     """Return whether an arm is beaten by that with the largest estimate.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    state : BatchState
-        State of the run.
-    means : numpy.ndarray of float, shape (K,)
-        The released estimates.
-    best, arm : int
-        The arm with the largest of them, and another.
-
-    Returns
-    -------
-    bool
-        Whether the evidence is above its threshold.
+    Shapes: `means` (K,).
     """
     if rule.accumulates:
         return _costs_too_much(rule, state, means, best, arm)
@@ -191,19 +154,7 @@ def _costs_too_much(rule: Rule, state: BatchState, means: Floats, best: int, arm
 def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
     """Return leader, challengers and costs until the next release.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    state : BatchState
-        State of the run.
-    means : numpy.ndarray of float, shape (K,)
-        The released estimates.
-
-    Returns
-    -------
-    Costs
-        What is fixed until then.
+    Shapes: `means` (K,).
     """
     epsilon = rule.epsilon
     if rule.accumulates:
@@ -219,17 +170,7 @@ def costs(rule: Rule, state: BatchState, means: Floats) -> Costs:
 def share(rule: Rule, means: Floats) -> float:
     """Return the share of the rounds of a leader in which it is played until the next release.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    means : numpy.ndarray of float, shape (K,)
-        The released estimates.
-
-    Returns
-    -------
-    float
-        The share.
+    Shapes: `means` (K,).
     """
     return rule.leader_share or adapted_share_kernel(means, rule.epsilon)
 
@@ -241,19 +182,7 @@ def share(rule: Rule, means: Floats) -> float:
 def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
     """Return whether the arm with the largest estimate is recommended now.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    state : BatchState
-        State of the run.
-    means : numpy.ndarray of float, shape (K,)
-        The released estimates.
-
-    Returns
-    -------
-    bool
-        Whether it beats every other arm.
+    Shapes: `means` (K,).
     """
     best = int(means.argmax())
     for arm in range(means.size):
@@ -264,21 +193,7 @@ def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
 
 @kernel
 def record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> None:
-    """Take in what the open batch of an arm was released as.
-
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    state : BatchState
-        State of the run; updated in place.
-    arm : int
-        The arm.
-    last : float
-        What was released: the sum of the batch, with noise.
-    most : int
-        Pulls of the arm at which its next batch ends at the latest.
-    """
+    """Take in what the open batch of an arm was released as."""
     pulls = state.pulls[arm]
     state.last[arm] = last
     state.total[arm] += last
@@ -308,25 +223,7 @@ def _next(rule: Rule, state: BatchState, room: int) -> tuple[int, bool]:
 def run_batches(rule: Rule, tape: Tape, rng: Rng, max_pulls: int, log: Floats) -> tuple[int, Ints]:
     """Run once.
 
-    Parameters
-    ----------
-    rule : Rule
-        The algorithm.
-    tape : Tape
-        Bernoulli arms, or a table of N ≥ `max_pulls` rewards of each arm.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    log : numpy.ndarray of float, shape (N,) or empty
-        Where the arms are written in the order of their releases; `NO_LOG` stands for none.
-
-    Returns
-    -------
-    recommendation : int
-        The arm, or −1 if the run was ended.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm.
+    Shapes: `log` (N,) → (K,).
     """
     n_arms = max(tape.means.size, tape.table.shape[0])
     counts, sums = np.zeros((7, n_arms), np.int64), np.zeros((2, n_arms))
@@ -350,20 +247,7 @@ def run_batches(rule: Rule, tape: Tape, rng: Rng, max_pulls: int, log: Floats) -
 
 
 def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
-    """Return what the compiled functions have to know of an algorithm.
-
-    Parameters
-    ----------
-    algorithm : DPTT, AdaPTT or AdaPTTStar
-        The algorithm.
-    n_arms : int
-        Number of arms K.
-
-    Returns
-    -------
-    Rule
-        Its constants.
-    """
+    """Return what the compiled functions have to know of an algorithm."""
     told = algorithm.epsilon, algorithm.leader_share or 0.0, algorithm.delta
     if isinstance(algorithm, AdaPTT):
         return Rule(False, *told, RULES.index(algorithm.threshold), calibrated=False)
@@ -386,24 +270,7 @@ def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
 def draw(
     algorithm: DPTT | AdaPTT | AdaPTTStar, rewards: DrawnRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on Bernoulli arms.
-
-    Parameters
-    ----------
-    algorithm : DPTT, AdaPTT or AdaPTTStar
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on Bernoulli arms."""
     rule = rule_of(algorithm, rewards.n_arms)
     return Decision(*run_batches(rule, tape_of(rewards), rng, max_pulls, NO_LOG))
 
@@ -439,24 +306,7 @@ def _draw_many(
 def draw_patients(
     algorithm: DPTT | AdaPTT | AdaPTTStar, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left.
-
-    Parameters
-    ----------
-    algorithm : DPTT, AdaPTT or AdaPTTStar
-        The algorithm.
-    rewards : PopulationRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on patients, until one is wanted of an arm that has none left."""
     n_arms = rewards.n_arms
     rule, state = rule_of(algorithm, n_arms), BatchState.start(n_arms)
     for arm in range(n_arms):
@@ -494,21 +344,7 @@ def draw_table(
 ) -> TableDecisions:
     """Run many times on a table.
 
-    Parameters
-    ----------
-    algorithm : DPTT, AdaPTT or AdaPTTStar
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    TableDecisions
-        Recommendations, pulls, and the order of the arms.
+    Shapes: `table` (K, N).
     """
     tape = tape_of(fixed_rewards(table))
     return TableDecisions(*_table_runs(rule_of(algorithm, len(tape.table)), tape, n_runs, rng))

@@ -68,22 +68,7 @@ class Tests(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def tests_of(algorithm: BinomialDPSE, n_arms: int, horizon: int) -> Tests:
-    """Return the tests of an algorithm; the same arguments share one table in a process.
-
-    Parameters
-    ----------
-    algorithm : BinomialDPSE
-        The algorithm.
-    n_arms : int
-        Number K of arms.
-    horizon : int
-        Horizon T that it is told.
-
-    Returns
-    -------
-    Tests
-        The tests, with a table that fills up as they are used.
-    """
+    """Return the tests of an algorithm; the same arguments share one table in a process."""
     plan, memory = algorithm.plan(n_arms, horizon), algorithm.memory
     epochs = range(1, plan.releases + 1)
     shape = plan.releases, _PLACES

@@ -226,27 +226,7 @@ def run_dp_ucb_int(
 ) -> int:
     """Play DP-UCB-INT until the last checkpoint, or until an arm whose rewards are all read.
 
-    Parameters
-    ----------
-    policy : IntervalPolicy
-        Constants of the algorithm.
-    state : tuple
-        What the run knows between two pulls; updated in place.
-    tape : Tape
-        Rewards that are there.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    counts : numpy.ndarray of int, shape (C, K)
-        Where the pulls at the checkpoints are written.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-    max_skips : int
-        Most certificates of the run, which are for Bernoulli arms; with 0 every pull is simulated.
-
-    Returns
-    -------
-    int
-        The arm, or −1 at the end.
+    Shapes: `checkpoints` (C,), `counts` (C, K).
     """
     interval, exponent, noise, refreshed, literal = policy
     pulls, rewards, released, values, bonuses, widths, clock = state
@@ -332,23 +312,7 @@ def play_dp_ucb_int(
 ) -> Ints:
     """Play DP-UCB-INT on any source; on Bernoulli arms with certificates.
 
-    Parameters
-    ----------
-    policy : IntervalPolicy
-        Constants of the algorithm.
-    rewards : Rewards
-        The source.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-    max_skips : int
-        Most certificates of the run; with 0 every pull is simulated.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     state = _start(rewards.n_arms)
     return play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, max_skips)
@@ -371,18 +335,7 @@ def _table_runs(
 
 
 def policy_of(algorithm: DPUCBInt) -> IntervalPolicy:
-    """Return what the compiled loops are told of the algorithm.
-
-    Parameters
-    ----------
-    algorithm : DPUCBInt
-        The algorithm.
-
-    Returns
-    -------
-    IntervalPolicy
-        Its constants and its reading.
-    """
+    """Return what the compiled loops are told of the algorithm."""
     return IntervalPolicy(
         algorithm.interval,
         algorithm.exponent,
@@ -398,23 +351,7 @@ def play_skipping(
 ) -> Play:
     """Play by certificates over releases.
 
-    Parameters
-    ----------
-    algorithm : DPUCBInt
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     state, policy = _start(rewards.n_arms), policy_of(algorithm)
     counts = play_steps(run_dp_ucb_int, policy, state, rewards, checkpoints, rng, MAX_SKIPS)
@@ -464,23 +401,7 @@ def play_pull_by_pull(
 ) -> Play:
     """Play without certificates.
 
-    Parameters
-    ----------
-    algorithm : DPUCBInt
-        The algorithm.
-    rewards : Rewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     return Play(play_dp_ucb_int(policy_of(algorithm), rewards, checkpoints, rng))
 
@@ -489,21 +410,7 @@ def play_pull_by_pull(
 def play_table(algorithm: DPUCBInt, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table many times.
 
-    Parameters
-    ----------
-    algorithm : DPUCBInt
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape (n_runs, N)
-        The arm of each pull.
+    Shapes: `table` (K, N) → (n_runs, N).
     """
     tape = tape_of(fixed_rewards(table))
     return _table_runs(policy_of(algorithm), _start(len(tape.table)), tape, n_runs, rng)

@@ -193,20 +193,6 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
 
     Steps of a round: 0 plans and releases the leader, 1 … K its rivals, K + 1 decides, and
     K + 2 … 2K + 1 are top-ups.
-
-    Parameters
-    ----------
-    rule : EliminationRule
-        The algorithm.
-    arms : tuple
-        What the run knows; updated in place.
-
-    Returns
-    -------
-    arm : int
-        The arm.
-    size : int
-        Size of its batch, or 0.
     """
     n_arms, turn, rival = arms.pulls.size, arms.turn, arms.rival
     last, turn[2] = turn[2], -1
@@ -288,20 +274,7 @@ def _runs(
 
 
 def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
-    """Return what the compiled functions have to know of the algorithm.
-
-    Parameters
-    ----------
-    algorithm : DPLRE
-        The algorithm.
-    n_arms : int
-        Number of arms K.
-
-    Returns
-    -------
-    EliminationRule
-        Its constants.
-    """
+    """Return what the compiled functions have to know of the algorithm."""
     first = min(algorithm.first_batch(n_arms), 2 * DPLRE.most_pulls)  # no run has room for more
     growth = algorithm.least_growth, algorithm.most_growth
     threshold = algorithm.threshold(n_arms)
@@ -310,24 +283,7 @@ def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
 
 @accelerates(DPLRE, on=DrawnRewards, name="compiled")
 def draw(algorithm: DPLRE, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
-    """Run on Bernoulli arms.
-
-    Parameters
-    ----------
-    algorithm : DPLRE
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on Bernoulli arms."""
     return Decision(*_run(rule_of(algorithm, rewards.n_arms), rewards.means, rng, max_pulls))
 
 
@@ -346,24 +302,7 @@ def _draw_many(
 def draw_patients(
     algorithm: DPLRE, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left.
-
-    Parameters
-    ----------
-    algorithm : DPLRE
-        The algorithm.
-    rewards : PopulationRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on patients, until one is wanted of an arm that has none left."""
     rule = rule_of(algorithm, rewards.n_arms)
     arms = _start(rewards.n_arms, rule)
     while True:

@@ -55,27 +55,6 @@ def _draw(
 
 @accelerates(EBGStop, on=Law, name="sample by sample")
 def draw_ebgstop(rule: EBGStop, law: Law, max_samples: int, rng: Rng) -> tuple[int, float, bool]:
-    """Draw a run, sample by sample.
-
-    Parameters
-    ----------
-    rule : EBGStop
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run, sample by sample."""
     constants = rule.alpha, rule.beta, rule.half_range
     return _draw(rng, law.code, constants, max_samples)

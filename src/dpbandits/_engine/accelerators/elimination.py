@@ -145,25 +145,7 @@ def eliminate(
 ) -> int:
     """Play a run, write its record, and return the number of its epochs.
 
-    Parameters
-    ----------
-    rule : NamedTuple
-        What the loop is told of the algorithm.
-    means : numpy.ndarray of float, shape (K,)
-        Means of the arms.
-    horizon : int
-        Number of pulls of the run.
-    rng : numpy.random.Generator
-        Source of all randomness.
-    epoch_ends : numpy.ndarray of int, shape (at least E,)
-        Where the numbers of pulls at which the epochs ended are written.
-    last_epoch : numpy.ndarray of int, shape (K,)
-        Where the epochs in which the arms were pulled last are, as `EliminationPlay` has them.
-
-    Returns
-    -------
-    int
-        Number E of epochs.
+    Shapes: `means` (K,), `epoch_ends` (at least E,), `last_epoch` (K,).
     """
     raise TypeError
 
@@ -300,29 +282,7 @@ def _eliminate_by_variance(
 
 @singledispatch
 def rule_of(algorithm: Any, n_arms: int, horizon: int) -> tuple[Any, int]:
-    """Return what the compiled loop is told of an algorithm, and how many epochs it has at most.
-
-    Parameters
-    ----------
-    algorithm : RegretAlgorithm
-        An elimination.
-    n_arms : int
-        Number of arms K.
-    horizon : int
-        Horizon T that the algorithm is told.
-
-    Returns
-    -------
-    rule : NamedTuple
-        The first argument of `eliminate`.
-    most_epochs : int
-        Number of epochs of a run, at most.
-
-    Raises
-    ------
-    TypeError
-        If no rule is entered for its class.
-    """
+    """Return what the compiled loop is told of an algorithm, and how many epochs it has at most."""
     raise TypeError(f"algorithm={algorithm!r} has no rule; allowed: what was entered")
 
 
@@ -361,23 +321,7 @@ def play_elimination(
 ) -> EliminationPlay:
     """Play on Bernoulli arms: the numbers that the plain program draws, in its order.
 
-    Parameters
-    ----------
-    algorithm : RegretAlgorithm
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    EliminationPlay
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     rule, most_epochs = rule_of(algorithm, rewards.n_arms, horizon)
     epoch_ends, last_epoch = np.empty(most_epochs, np.int64), np.empty(rewards.n_arms, np.int64)

@@ -80,28 +80,7 @@ def _draw_doubling(
 def draw_announced(
     rule: DPBernsteinStop, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run of private Bernstein stopping.
-
-    Parameters
-    ----------
-    rule : DPBernsteinStop
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run of private Bernstein stopping."""
     constants = rule.constants
     first = first_epoch_kernel(constants)
     unit, code = rule.half_range, law.code
@@ -112,27 +91,6 @@ def draw_announced(
 def draw_doubling(
     rule: DPHoeffdingStop, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run of the rule of doubling epochs with Hoeffding's width.
-
-    Parameters
-    ----------
-    rule : DPHoeffdingStop
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run of the rule of doubling epochs with Hoeffding's width."""
     constants = rule.epsilon, rule.alpha, rule.beta, rule.half_range
     return _draw_doubling(rng, constants, law.code, max_samples)

@@ -162,31 +162,7 @@ def certify_tree(
 
     The arm leads before each of the pulls t + 1, …, t + m while its noise is above −z.
 
-    Parameters
-    ----------
-    policy : TreeIndex
-        The policy.
-    means : numpy.ndarray of float, shape (K,)
-        Private means (S + Z)/n.
-    shrunk : numpy.ndarray of float, shape (K,)
-        n^(−v/(1+v)).
-    lead : Lead
-        The leader before pull t + 1.
-    t : int
-        Number of pulls so far.
-    horizon : int
-        Number of pulls of the run.
-    ratio : float
-        By what factor the scales of the stretch may differ.
-    floor : Floor
-        Lines for the leader's rewards.
-
-    Returns
-    -------
-    pulls : int
-        m.
-    barrier : float
-        z, in units of the sum of rewards.
+    Shapes: `means` (K,), `shrunk` (K,).
     """
     arm, n, total, _, bonus, rival = lead
     growth = policy.growth
@@ -424,23 +400,7 @@ def tree_skip_and_tally(
     The error is that of the module, in exact arithmetic with ideal random numbers; also at
     checkpoints.
 
-    Parameters
-    ----------
-    arms : HeavyTailInstance or HeavyRewards
-        What has the K laws: Pareto and two-point laws, none negative and none in Python alone.
-    policy : TreeIndex
-        The policy.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    counts : numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
-    tally : TreeSkipTally
-        What the run took.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     codes = [law.code for law in arms.laws]
     rows = np.array([matched_rows(first if kind == PARETO else 2.0) for kind, first, _ in codes])
@@ -459,23 +419,7 @@ def play_by_walks(
 ) -> Play:
     """Play with walks.
 
-    Parameters
-    ----------
-    algorithm : DPRUCB
-        The algorithm.
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy = tree_index_of(algorithm, rewards, horizon)
     counts, tally = tree_skip_and_tally(rewards, policy, checkpoints, rng)

@@ -62,22 +62,7 @@ class TreeIndex(NamedTuple):
 
 
 def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> TreeIndex:
-    """Return what the compiled loops are told of an algorithm.
-
-    Parameters
-    ----------
-    algorithm : DPRUCB or RobustUCB
-        The algorithm; of `RobustUCB` the one with a fixed δ.
-    rewards : HeavyRewards or HeavyTailInstance
-        What has the order v and the bound u on the moment.
-    horizon : int
-        Horizon T that the algorithm is told.
-
-    Returns
-    -------
-    TreeIndex
-        Its constants.
-    """
+    """Return what the compiled loops are told of an algorithm."""
     if isinstance(algorithm, RobustUCB):
         moment, order = rewards.moment_bound, rewards.order
         log_term, power = 2 * math.log(horizon), 1 / (1 + order)
@@ -95,18 +80,6 @@ def grown_by(part: float, growth: float) -> float:
     """Return (1 + h)^g by the binomial series to the fifth power.
 
     What it leaves out is below 10^−18 of the result.
-
-    Parameters
-    ----------
-    part : float
-        h, from 0 to 10^−3.
-    growth : float
-        g, in size at most 1.
-
-    Returns
-    -------
-    float
-        The power.
     """
     tail = 1.0 + part * (growth - 3.0) / 4.0 * (1.0 + part * (growth - 4.0) / 5.0)
     tail = 1.0 + part * (growth - 1.0) / 2.0 * (1.0 + part * (growth - 2.0) / 3.0 * tail)
@@ -115,24 +88,7 @@ def grown_by(part: float, growth: float) -> float:
 
 @kernel(borrows=True)
 def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
-    """Return n^g from (n − 1)^g: by a series, and anew at every 1024th n.
-
-    Parameters
-    ----------
-    power : float
-        (n − 1)^g.
-    inverse : float
-        1/(n − 1); anything if n is below 1024.
-    n : int
-        n ≥ 1.
-    growth : float
-        g, in (0, 1].
-
-    Returns
-    -------
-    float
-        The power.
-    """
+    """Return n^g from (n − 1)^g: by a series, and anew at every 1024th n."""
     if n < _EXACT_BELOW or n % _EXACT_BELOW == 0:
         found: float = n**growth
         return found
@@ -141,20 +97,7 @@ def grown_power(power: float, inverse: float, n: int, growth: float) -> float:
 
 @kernel(borrows=True)
 def bonus_at(policy: TreeIndex, t: int) -> float:
-    """Return H, or H·log(2t⁴)^(v/(1+v)) for the reconstructed width.
-
-    Parameters
-    ----------
-    policy : TreeIndex
-        The policy.
-    t : int
-        Number of the pull, from 1.
-
-    Returns
-    -------
-    float
-        The bonus of an arm with one reward.
-    """
+    """Return H, or H·log(2t⁴)^(v/(1+v)) for the reconstructed width."""
     if policy.reconstructed:
         found: float = policy.width * (math.log(2.0) + 4.0 * math.log(t)) ** (1.0 - policy.growth)
         return found
@@ -225,21 +168,7 @@ def play_by_steps(rewards: HeavyRewards, policy: TreeIndex, checkpoints: Times, 
 
     Rewards of laws that are in Python alone may be drawn ahead.
 
-    Parameters
-    ----------
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    policy : TreeIndex
-        The policy.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     n_arms = rewards.n_arms
     pulls, ends = np.zeros(n_arms, np.int64), np.zeros((n_arms, TREE_LEVELS))
@@ -253,23 +182,7 @@ def play_pull_by_pull(
 ) -> Play:
     """Play on any heavy-tailed rewards: `heavy_skipping` enters it for laws that loops know.
 
-    Parameters
-    ----------
-    algorithm : DPRUCB
-        The algorithm.
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy = tree_index_of(algorithm, rewards, horizon)
     return Play(play_by_steps(rewards, policy, checkpoints, rng))

@@ -167,23 +167,7 @@ def play_skipping(
 ) -> Play:
     """Play by certified skipping: without noise there is nothing to be skipped over.
 
-    Parameters
-    ----------
-    algorithm : DPUCBHybrid
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy, table = advancing_policy(algorithm), first_passage_table()
     state = start(rewards.n_arms)

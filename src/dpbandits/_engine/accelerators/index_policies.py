@@ -157,18 +157,7 @@ class State(NamedTuple):
 
 
 def start(n_arms: int) -> State:
-    """Return the state before the first pull.
-
-    Parameters
-    ----------
-    n_arms : int
-        Number of arms K.
-
-    Returns
-    -------
-    State
-        Zeros.
-    """
+    """Return the state before the first pull."""
     pulls, powers = np.zeros((2, n_arms), np.int64)
     sums, noise, means, widths, roots = np.zeros((5, n_arms))
     counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
@@ -182,27 +171,7 @@ def index_leader(
 ) -> tuple[int, float, float]:
     """Return the arm of the largest index, ties to the lowest number, and the two largest indices.
 
-    Parameters
-    ----------
-    means : numpy.ndarray of float, shape (K,)
-        (S_b + Z_b + γ)/n_b.
-    widths : numpy.ndarray of float, shape (K,)
-        ν_b/(n_b log t).
-    inverse_roots : numpy.ndarray of float, shape (K,)
-        1/√n_b.
-    log_t : float
-        log t.
-    root : float
-        √(2 log t), or 0 without the last term of the index.
-
-    Returns
-    -------
-    arm : int
-        The arm.
-    highest : float
-        Its index.
-    rival : float
-        The largest index of the others.
+    Shapes: `means` (K,), `widths` (K,), `inverse_roots` (K,).
     """
     arm, highest, rival = 0, -math.inf, -math.inf
     for b in range(means.size):
@@ -216,62 +185,19 @@ def index_leader(
 
 @by_type
 def last_term(policy: Any, log_t: float) -> float:
-    """Return √(2 log t), or 0 for an index without its last term.
-
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy.
-    log_t : float
-        log t.
-
-    Returns
-    -------
-    float
-        What 1/√n is multiplied by.
-    """
+    """Return √(2 log t), or 0 for an index without its last term."""
     raise TypeError
 
 
 @by_type
 def count(policy: Any, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
-    """Let the counters count the t-th pull, the n-th of an arm, and write the noise of their sums.
-
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy, whose noise is positive.
-    state : State
-        State of the run; updated in place.
-    arm : int
-        Arm that is pulled, from 0 to K − 1.
-    n : int
-        Number of its pulls, this one included.
-    t : int
-        Number of pulls of all arms, this one included.
-    rng : numpy.random.Generator
-        Source of the noise.
-    """
+    """Let counters count the t-th pull, the n-th of an arm, and write their noise."""
     raise TypeError
 
 
 @by_type
 def release(policy: Any, state: State, arm: int, n: int, noise: float) -> None:
-    """Write what the index of an arm is made of, after n pulls of it.
-
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy.
-    state : State
-        State of the run; updated in place.
-    arm : int
-        Arm, from 0 to K − 1.
-    n : int
-        Its number of pulls, at least 1.
-    noise : float
-        Noise of its sum.
-    """
+    """Write what the index of an arm is made of, after n pulls of it."""
     raise TypeError
 
 
@@ -406,28 +332,7 @@ def play_steps(
 ) -> Ints:
     """Play a compiled loop to its end; whenever it wants a reward, ask the source.
 
-    Parameters
-    ----------
-    run : callable
-        The loop: from policy, state, tape, checkpoints, counts and generator to the arm whose
-        rewards are all read, or −1 at the end.
-    policy : object
-        What the loop is told of the algorithm.
-    state : object
-        What it knows between two pulls; updated in place.
-    rewards : Rewards
-        The source.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-    *more : object
-        Further arguments of the loop.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     tape = tape_of(rewards)
     counts = np.zeros((checkpoints.size, rewards.n_arms), np.int64)
@@ -439,21 +344,7 @@ def play_steps(
 def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times, rng: Rng) -> Ints:
     """Play an index policy pull by pull, on any source of rewards.
 
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy.
-    rewards : Rewards
-        The source.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
 
@@ -463,21 +354,7 @@ def play_index_table(
 ) -> NDArray[np.int8]:
     """Play an index policy many times on a table of rewards.
 
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy.
-    table : numpy.ndarray of float, shape (K, N), or FixedRewards
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape (n_runs, N)
-        The arm of each pull.
+    Shapes: `table` (K, N) → (n_runs, N).
     """
     tape = tape_of(fixed_rewards(table))
     arms: NDArray[np.int8] = _table_runs(policy, start(len(tape.table)), tape, n_runs, rng)
@@ -499,38 +376,12 @@ def _table_runs(policy: Any, state: State, tape: Tape, n_runs: int, rng: Rng) ->
 
 
 def advancing_policy(algorithm: DPUCBHybrid) -> AdvancingPolicy:
-    """Return what the compiled loops are told of DP-UCB-HYBRID.
-
-    Parameters
-    ----------
-    algorithm : DPUCBHybrid
-        The algorithm.
-
-    Returns
-    -------
-    AdvancingPolicy
-        Its constants.
-    """
+    """Return what the compiled loops are told of DP-UCB-HYBRID."""
     return AdvancingPolicy(algorithm.counter.block_scale, not algorithm.literal)
 
 
 def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPolicy:
-    """Return what the compiled loops are told of an algorithm.
-
-    Parameters
-    ----------
-    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
-        The algorithm.
-    n_arms : int
-        Number of arms K.
-    horizon : int
-        Horizon T that the algorithm is told.
-
-    Returns
-    -------
-    TreePolicy, BlockPolicy or AdvancingPolicy
-        Its constants.
-    """
+    """Return what the compiled loops are told of an algorithm."""
     if isinstance(algorithm, UCB):
         return TreePolicy(0.0, 0.0)
     if isinstance(algorithm, DPUCB):
@@ -548,23 +399,7 @@ def play_pull_by_pull(
 ) -> Play:
     """Play on any source of rewards: `skipping` enters it for Bernoulli arms.
 
-    Parameters
-    ----------
-    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
-        The algorithm.
-    rewards : Rewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy = policy_of(algorithm, rewards.n_arms, horizon)
     return Play(play_index_policy(policy, rewards, checkpoints, rng))
@@ -574,21 +409,7 @@ def play_pull_by_pull(
 def play_table(algorithm: IndexAlgorithm, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table many times.
 
-    Parameters
-    ----------
-    algorithm : UCB, DPUCB, DPUCBBound or DPUCBHybrid
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape (n_runs, N)
-        The arm of each pull.
+    Shapes: `table` (K, N) → (n_runs, N).
     """
     rewards = fixed_rewards(table)
     policy = policy_of(algorithm, rewards.n_arms, rewards.n_pulls)

@@ -411,23 +411,7 @@ def play_batches(
 ) -> Play:
     """Play on Bernoulli arms.
 
-    Parameters
-    ----------
-    algorithm : LazyBatches
-        The algorithm.
-    rewards : DrawnRewards
-        The arms.
-    horizon : int
-        Not used: these algorithms do not know it.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness.
-
-    Returns
-    -------
-    Play
-        The run.
+    Shapes: `checkpoints` (C,).
     """
     rule, grid = _rule_of(algorithm)
     n_arms, pulls = rewards.n_arms, int(checkpoints[-1])
@@ -504,23 +488,7 @@ def play_race(
 ) -> Play:
     """Play on arms of any laws, whose sums are asked for release by release.
 
-    Parameters
-    ----------
-    algorithm : LazyDPTS
-        The algorithm.
-    rewards : LawRewards
-        The arms.
-    horizon : int
-        Not used: the algorithm does not know it.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls; the last ends the run.
-    rng : numpy.random.Generator
-        Source of the noise and of draws of arms.
-
-    Returns
-    -------
-    Play
-        The run.
+    Shapes: `checkpoints` (C,).
     """
     rule, grid = _rule_of(algorithm)
     n_arms, pulls = rewards.n_arms, int(checkpoints[-1])
@@ -535,21 +503,7 @@ def play_race(
 def play_table(algorithm: LazyBatches, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table many times.
 
-    Parameters
-    ----------
-    algorithm : LazyBatches
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards of each arm, in the order of its pulls.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise and of draws of arms.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape (n_runs, N)
-        The arm of each pull.
+    Shapes: `table` (K, N) → (n_runs, N).
     """
     rule, grid = _rule_of(algorithm)
     tape = tape_of(fixed_rewards(table))

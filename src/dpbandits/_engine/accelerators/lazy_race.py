@@ -32,15 +32,7 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     ∫ φ_a Π_{b≠a} Φ_b by Gauss's rule on panels of at most 2 standard deviations of each arm, with
     an error of about 4·10⁻¹⁴ (measured with finer panels). Proof: :prf:ref:`lem-largest-draw`.
 
-    Parameters
-    ----------
-    centres, deviations : numpy.ndarray of float, shape (K,)
-        Means of the variables, and their standard deviations, positive; K is at least 1.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        The probabilities; their sum is 1.
+    Shapes: `centres, deviations` (K,) → (K,).
 
     Examples
     --------
@@ -91,21 +83,7 @@ def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, In
     The last pull is of the arm that has been pulled as often as due; the order of those before it
     is uniformly random (`first_of`).
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the pulls.
-    probabilities : numpy.ndarray of float, shape (K,)
-        Probability of each arm at each pull.
-    due : numpy.ndarray of int, shape (K,)
-        Pulls that each arm still needs, at least 1.
-
-    Returns
-    -------
-    arm : int
-        The arm.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm.
+    Shapes: `probabilities` (K,), `due` (K,) → (K,).
 
     Examples
     --------
@@ -134,19 +112,7 @@ def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
 
     Proof: :prf:ref:`lem-first-of`.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the order.
-    pulls : numpy.ndarray of int, shape (K,)
-        How often each arm comes in all.
-    sizes : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls, at most as many as there are.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        How often each arm comes among so many.
+    Shapes: `pulls` (K,), `sizes` (C,) → (C, K).
 
     Examples
     --------

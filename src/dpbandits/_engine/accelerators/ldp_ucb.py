@@ -102,23 +102,7 @@ def play_pull_by_pull(
 ) -> Play:
     """Play on any source of rewards.
 
-    Parameters
-    ----------
-    algorithm : LDPUCB
-        The algorithm.
-    rewards : Rewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     state = _start(rewards.n_arms)
     return Play(play_steps(_run, algorithm.noise_scale, state, rewards, checkpoints, rng))
@@ -128,21 +112,7 @@ def play_pull_by_pull(
 def play_table(algorithm: LDPUCB, table: Floats, n_runs: int, rng: Rng) -> NDArray[np.int8]:
     """Play a table many times.
 
-    Parameters
-    ----------
-    algorithm : LDPUCB
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    numpy.ndarray of int8, shape (n_runs, N)
-        The arm of each pull.
+    Shapes: `table` (K, N) → (n_runs, N).
     """
     tape = tape_of(fixed_rewards(table))
     arms: NDArray[np.int8] = _table_runs(

@@ -71,28 +71,7 @@ def _draw_every(
 
 @accelerates(NAS, DPNAS, on=Law, name="passing")
 def draw_every(rule: NAS | DPNAS, law: Law, max_samples: int, rng: Rng) -> tuple[int, float, bool]:
-    """Draw a run of a rule that looks at every n.
-
-    Parameters
-    ----------
-    rule : NAS or DPNAS
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run of a rule that looks at every n."""
     return _draw_every(rng, rule.halting, law.code, max_samples)
 
 
@@ -100,26 +79,5 @@ def draw_every(rule: NAS | DPNAS, law: Law, max_samples: int, rng: Rng) -> tuple
 def draw_doubling(
     rule: DPExponentialNAS, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run of a rule that looks at n = 2, 4, 8, ….
-
-    Parameters
-    ----------
-    rule : DPExponentialNAS
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run of a rule that looks at n = 2, 4, 8, …."""
     return _draw_doubling(rng, rule.halting, law.code, max_samples)

@@ -48,28 +48,7 @@ def _sample_by_sample(rule: DPPromisedStop, samples: Samples, rng: Rng) -> tuple
 def draw_promised(
     rule: DPPromisedStop, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run: the rule's own choice of a window, and Bernstein stopping by its epochs.
-
-    Parameters
-    ----------
-    rule : DPPromisedStop
-        The rule.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that has not halted ends.
-    rng : numpy.random.Generator
-        Source of all randomness, samples included.
-
-    Returns
-    -------
-    samples : int
-        Number of samples taken.
-    estimate : float
-        What the rule released; nan if it has not halted.
-    halted : bool
-        Whether the rule halted.
-    """
+    """Draw a run: the rule's own choice of a window, and Bernstein stopping by its epochs."""
     size = 1 if rule.plan is None else min(rule.plan.choice.size, 10_000)
     samples = Samples(_blocks(law, rng, size), max_samples)
     try:

@@ -168,19 +168,7 @@ def play_anytime(rewards: HeavyRewards, checkpoints: Times, rng: Rng) -> Ints:
     Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
     do: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
 
-    Parameters
-    ----------
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of the rewards.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (C, K)
-        Pulls of each arm among the first ``checkpoints[c]`` pulls.
+    Shapes: `checkpoints` (C,) → (C, K).
     """
     n_arms = rewards.n_arms
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
@@ -213,23 +201,7 @@ def play_by_walks(
 ) -> Play:
     """Play by walks, δ being fixed.
 
-    Parameters
-    ----------
-    algorithm : RobustUCB
-        The algorithm.
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of the rewards.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy = tree_index_of(algorithm, rewards, horizon)
     counts, tally = tree_skip_and_tally(rewards, policy, checkpoints, rng)
@@ -243,23 +215,7 @@ def play_pull_by_pull(
 ) -> Play:
     """Play pull by pull, on any heavy-tailed rewards; if δ = t^−2, with heaps of those that wait.
 
-    Parameters
-    ----------
-    algorithm : RobustUCB
-        The algorithm.
-    rewards : HeavyRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of the rewards.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     if algorithm.confidence == "anytime":
         return Play(play_anytime(rewards, checkpoints, rng))

@@ -191,26 +191,7 @@ class Outlook(NamedTuple):
 
 @by_type
 def leader_index(policy: Any, state: State, arm: int, mean: float, log_t: float) -> LeaderIndex:
-    """Return what the index of the leader is made of.
-
-    Parameters
-    ----------
-    policy : TreePolicy or BlockPolicy
-        The policy.
-    state : State
-        State of the run.
-    arm : int
-        The leader.
-    mean : float
-        Mean of its rewards.
-    log_t : float
-        log t, before pull t.
-
-    Returns
-    -------
-    LeaderIndex
-        Its parts.
-    """
+    """Return what the index of the leader is made of."""
     raise TypeError
 
 
@@ -218,53 +199,13 @@ def leader_index(policy: Any, state: State, arm: int, mean: float, log_t: float)
 def outlook(
     policy: Any, state: State, arm: int, top: float, rival: float, root: float, left: int
 ) -> Outlook:
-    """Return how the leader stands.
-
-    Parameters
-    ----------
-    policy : TreePolicy or BlockPolicy
-        The policy.
-    state : State
-        State of the run.
-    arm : int
-        The leader.
-    top : float
-        Its index.
-    rival : float
-        Largest index of the others.
-    root : float
-        √(2 log t), or 0 without that term of the index.
-    left : int
-        Number of pulls that are left.
-
-    Returns
-    -------
-    Outlook
-        How it stands.
-    """
+    """Return how the leader stands."""
     raise TypeError
 
 
 @by_type
 def allowance(policy: Any, state: State, arm: int, log_t: float) -> float:
-    """Return what an index adds to the noisy sum of its rewards: γ, or ν.
-
-    Parameters
-    ----------
-    policy : TreePolicy or BlockPolicy
-        The policy.
-    state : State
-        State of the run.
-    arm : int
-        The arm.
-    log_t : float
-        log t, before pull t.
-
-    Returns
-    -------
-    float
-        The sum, in units of the sum of rewards.
-    """
+    """Return what an index adds to the noisy sum of its rewards: γ, or ν."""
     raise TypeError
 
 
@@ -328,25 +269,7 @@ def rival_index(
 ) -> float:
     """Return the largest index of the other arms, which `index_leader` computes in the same way.
 
-    Parameters
-    ----------
-    means : numpy.ndarray of float, shape (K,)
-        (S_b + Z_b + γ)/n_b.
-    widths : numpy.ndarray of float, shape (K,)
-        ν_b/(n_b log t).
-    inverse_roots : numpy.ndarray of float, shape (K,)
-        1/√n_b.
-    leader : int
-        The arm that is left out.
-    log_t : float
-        log t.
-    root : float
-        √(2 log t), or 0 without the last term of the index.
-
-    Returns
-    -------
-    float
-        The index.
+    Shapes: `means` (K,), `widths` (K,), `inverse_roots` (K,).
     """
     rival = -np.inf
     for b in range(means.size):
@@ -365,20 +288,7 @@ def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
 
 @kernel(borrows=True)
 def aligned(n: int, stretch: int) -> int:
-    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees.
-
-    Parameters
-    ----------
-    n : int
-        Number of pulls before the stretch.
-    stretch : int
-        Its length, at least 1.
-
-    Returns
-    -------
-    int
-        The length of the shorter stretch.
-    """
+    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees."""
     unit = 1
     while unit << 3 <= stretch:
         unit <<= 1
@@ -391,25 +301,7 @@ def pass_checkpoints(
 ) -> int:
     """Count the pulls at the checkpoints up to t, where one arm alone was pulled since the last.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray of int, shape (C, K)
-        Where the pulls at the checkpoints are written.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls.
-    passed : int
-        Number of checkpoints before the stretch.
-    t : int
-        Number of pulls so far.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm so far.
-    arm : int
-        The arm that was pulled.
-
-    Returns
-    -------
-    int
-        Number of checkpoints passed.
+    Shapes: `counts` (C, K), `checkpoints` (C,), `pulls` (K,).
     """
     while passed < checkpoints.size and checkpoints[passed] <= t:
         for b in range(pulls.size):
@@ -425,20 +317,6 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
 
     √(2 v m log_error), v the largest Bernoulli variance between μ − √(log_error/(2m)) and μ.
     Proof: :prf:ref:`skip-band`.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ of the arm.
-    stretch : int
-        Number m of pulls, at least 1.
-    log_error : float
-        What the probability is measured by, positive.
-
-    Returns
-    -------
-    float
-        The band c, in units of the sum of rewards.
     """
     if mean <= 0.0 or mean >= 1.0:
         return 0.0  # the rewards are certain
@@ -455,22 +333,6 @@ def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: floa
     """Return z = min(f(0), f(m − 1)), the barrier for the noise of the leader.
 
     A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
-
-    Parameters
-    ----------
-    index : LeaderIndex
-        What the leader's index is made of.
-    rival : float
-        Largest index U of the others.
-    stretch : int
-        Number m of pulls.
-    log_error : float
-        What the probability that the rewards leave their band is measured by.
-
-    Returns
-    -------
-    float
-        The barrier, in units of the sum of rewards.
     """
     n, total, mean, root, width, power, repaired = index
     last = n + stretch - 1
@@ -485,24 +347,7 @@ def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: floa
 
 @kernel(borrows=True)
 def proposed_stretch(budget: float, drift: float, mean: float, log_error: float) -> float:
-    """Return the stretch m over which the reward band and a downward drift use up the budget.
-
-    Parameters
-    ----------
-    budget : float
-        How far the sum may fall, positive.
-    drift : float
-        By how much the lead falls with every pull, on average.
-    mean : float
-        Mean of the arm.
-    log_error : float
-        What the probability that the rewards leave their band is measured by.
-
-    Returns
-    -------
-    float
-        The stretch, in pulls; ``inf`` if nothing uses the budget up.
-    """
+    """Return the stretch m over which the reward band and a downward drift use up the budget."""
     band = math.sqrt(2.0 * mean * (1.0 - mean) * log_error)
     drift = max(drift, 0.0)
     # √m is the positive root of band √m + drift m = budget
@@ -522,32 +367,7 @@ def certify(
     table: FirstPassageTable,
     error: float,
 ) -> tuple[int, float]:
-    """Return a certificate (m, z) for the leader, or m = 0 when none is worth a skip.
-
-    Parameters
-    ----------
-    policy : IndexPolicy
-        The policy.
-    state : State
-        State of the run.
-    leader : Leader
-        The arm that leads.
-    ahead : Outlook
-        How it stands.
-    t : int
-        Number of pulls so far.
-    table : FirstPassageTable
-        Law of the first passage of the noise.
-    error : float
-        Probability, at most, that the rewards leave their band.
-
-    Returns
-    -------
-    stretch : int
-        Number m of pulls.
-    barrier : float
-        z, in units of the sum of rewards.
-    """
+    """Return a certificate (m, z) for the leader, or m = 0 when none is worth a skip."""
     arm, mean, rival = leader
     lead, node_scale, most, _, any_length = ahead
     log_t, log_error = math.log(t + 1.0), -math.log(error)
@@ -721,28 +541,7 @@ def skip_and_tally(
     and sums of rewards are drawn with their exact laws, and the rewards of a skip leave a band with
     a probability of at most `SKIP_ERROR`. Proof: :prf:ref:`skip-tv`.
 
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        Means of the arms, in [0, 1].
-    node_scale : float
-        λ, scale of the noise of one tree node; 0 draws none.
-    gamma : float
-        γ, in units of the sum of rewards.
-    checkpoints : array_like of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-    max_skips : int
-        Most skips of the run; with 0 every pull is simulated.
-
-    Returns
-    -------
-    counts : numpy.ndarray of int, shape (C, K)
-        Pulls of each arm at the checkpoints, exact also inside skips, where only the leader is
-        pulled.
-    tally : SkipTally
-        What the run did.
+    Shapes: `means` (K,), `checkpoints` (C,) → (C, K).
 
     Examples
     --------
@@ -756,18 +555,7 @@ def skip_and_tally(
 
 
 def has_noise(algorithm: HybridIndex) -> bool:
-    """Return whether an algorithm on hybrid counters draws noise: else it is played pull by pull.
-
-    Parameters
-    ----------
-    algorithm : HybridIndex
-        The algorithm.
-
-    Returns
-    -------
-    bool
-        Whether its ε is finite.
-    """
+    """Return whether an algorithm on hybrid counters draws noise; else pulls are played singly."""
     return algorithm.epsilon < math.inf
 
 
@@ -782,23 +570,7 @@ def play_skipping(
 ) -> Play:
     """Play by certified skipping: :prf:ref:`skip-tv`.
 
-    Parameters
-    ----------
-    algorithm : UCB, DPUCB or DPUCBBound
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run, of K arms.
-    horizon : int
-        Horizon T that the algorithm is told.
-    checkpoints : numpy.ndarray of int, shape (C,)
-        Increasing numbers of pulls at which the pulls are counted; the last ends the run.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Play
-        The pulls at the checkpoints.
+    Shapes: `checkpoints` (C,).
     """
     policy = policy_of(algorithm, rewards.n_arms, horizon)
     counts, tally = _skips(policy, rewards.means, checkpoints, rng, MAX_SKIPS)

@@ -54,25 +54,7 @@ class TopTwoRule(NamedTuple):
 def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
     """Return the sum of the next rewards of an arm: of a table of sums, or drawn.
 
-    Parameters
-    ----------
-    means : numpy.ndarray of float, shape (K,)
-        Means of Bernoulli arms.
-    table : numpy.ndarray of float, shape (K, N + 1) or empty
-        Sums of the first 0, …, N rewards of each arm, which are read instead.
-    rng : numpy.random.Generator
-        Source of the rewards.
-    arm : int
-        The arm.
-    before : int
-        Number of its rewards so far.
-    size : int
-        Number of the next ones.
-
-    Returns
-    -------
-    float
-        Their sum.
+    Shapes: `means` (K,), `table` (K, N + 1).
     """
     if table.size > 0:
         found: float = table[arm, before + size] - table[arm, before]
@@ -88,25 +70,7 @@ def next_decision(
 
     Ties go to the lowest arm number.
 
-    Parameters
-    ----------
-    sums : numpy.ndarray of int, shape (K,)
-        Sums of rewards.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm.
-    led : numpy.ndarray of int, shape (K,)
-        Rounds in which each arm was the leader; updated in place.
-    own : numpy.ndarray of int, shape (K,)
-        Those of them in which it was played; updated in place.
-    rule : TopTwoRule
-        The algorithm.
-
-    Returns
-    -------
-    stops : bool
-        Whether to stop.
-    arm : int
-        The arm.
+    Shapes: `sums` (K,), `pulls` (K,), `led` (K,), `own` (K,).
     """
     n_arms = sums.size
     leader = 0
@@ -152,33 +116,7 @@ def run_top_two(
 ) -> tuple[int, Ints, Ints]:
     """Run once.
 
-    Parameters
-    ----------
-    rule : TopTwoRule
-        The algorithm.
-    means : numpy.ndarray of float, shape (K,)
-        Means of Bernoulli arms.
-    table : numpy.ndarray of float, shape (K, N + 1) or empty
-        Sums of the first 0, …, N ≥ `max_pulls` rewards of each arm, which are read instead;
-        `NO_TABLE` stands for none.
-    population : numpy.ndarray of int, shape (2, K) or empty
-        Successes and sizes of the arms of a population, whose patients `PopulationRewards` draws in
-        the same way, until an arm has none left; `NO_PATIENTS` stands for none.
-    rng : numpy.random.Generator
-        Source of the rewards.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    log : numpy.ndarray of float, shape (N,) or empty
-        Where the arms are written in the order of their pulls; `NO_LOG` stands for none.
-
-    Returns
-    -------
-    recommendation : int
-        The arm, or −1 if the run was ended.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm.
-    sums : numpy.ndarray of int, shape (K,)
-        Sums of rewards.
+    Shapes: `means` (K,), `table` (K, N + 1), `population` (2, K), `log` (N,) → (K,), (K,).
     """
     n_arms, finite = means.size, population.size > 0
     sums, pulls = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
@@ -222,24 +160,7 @@ def _rule(algorithm: TopTwo) -> TopTwoRule:
 
 @accelerates(TopTwo, on=DrawnRewards, name="pull by pull")
 def draw(algorithm: TopTwo, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
-    """Run on Bernoulli arms.
-
-    Parameters
-    ----------
-    algorithm : TopTwo
-        The algorithm.
-    rewards : DrawnRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on Bernoulli arms."""
     setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
     arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
     return Decision(arm, pulls)
@@ -276,24 +197,7 @@ def _draw_many(
 def draw_patients(
     algorithm: TopTwo, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left.
-
-    Parameters
-    ----------
-    algorithm : TopTwo
-        The algorithm.
-    rewards : PopulationRewards
-        Rewards of the run.
-    max_pulls : int
-        Pulls after which a run that has not stopped is ended.
-    rng : numpy.random.Generator
-        Source of all randomness of the run.
-
-    Returns
-    -------
-    Decision
-        The recommendation, −1 if the run was ended, and the pulls.
-    """
+    """Run on patients, until one is wanted of an arm that has none left."""
     arms = range(rewards.n_arms)
     counts = np.array([[f(arm) for arm in arms] for f in (rewards.successes_left, rewards.left)])
     setting = _rule(algorithm), counts[0] / counts[1], NO_TABLE, counts
@@ -307,26 +211,7 @@ def draw_patients(
 def draw_table(algorithm: TopTwo, table: Floats, n_runs: int, rng: Rng) -> TableDecisions:
     """Run many times on a table.
 
-    Parameters
-    ----------
-    algorithm : TopTwo
-        The algorithm.
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards of 0 or 1: the n-th pull of an arm gives its n-th entry.
-    n_runs : int
-        Number of runs.
-    rng : numpy.random.Generator
-        Source of the noise of all runs.
-
-    Returns
-    -------
-    TableDecisions
-        Recommendations, pulls, and the order of the arms.
-
-    Raises
-    ------
-    ValueError
-        If a reward is neither 0 nor 1: the loop counts successes.
+    Shapes: `table` (K, N).
     """
     other = table[~np.isin(table, (0.0, 1.0))]
     if other.size:

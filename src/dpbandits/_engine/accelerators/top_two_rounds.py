@@ -75,18 +75,7 @@ class BatchState(NamedTuple):
 
     @classmethod
     def start(cls, n_arms: int) -> BatchState:
-        """Return the state before the first pull.
-
-        Parameters
-        ----------
-        n_arms : int
-            Number of arms K.
-
-        Returns
-        -------
-        BatchState
-            Zeros.
-        """
+        """Return the state before the first pull."""
         return cls(*np.zeros((7, n_arms), dtype=np.int64), *np.zeros((2, n_arms)))
 
 
@@ -144,23 +133,7 @@ def transport_costs(
 ) -> Costs:
     """Return the costs of DP-TT: of W̃ with ratios k/n, or of W with zeros, plus bonus·log N_a.
 
-    Parameters
-    ----------
-    leader : int
-        The leader.
-    means : numpy.ndarray of float, shape (K,)
-        The released estimates.
-    ratios : numpy.ndarray of float, shape (K,)
-        Laplace variables per reward in each estimate.
-    epsilon : float
-        Privacy budget ε.
-    bonus : float
-        Factor of log N_a.
-
-    Returns
-    -------
-    Costs
-        The costs.
+    Shapes: `means` (K,), `ratios` (K,).
     """
     others, none = np.array([a for a in range(means.size) if a != leader]), np.empty(0)
     return Costs(leader, others, means, ratios, epsilon, bonus, none, none, True, False)
@@ -173,19 +146,7 @@ def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
     Among costs of one sign the least has the largest reciprocal; if some are negative, it is one
     of them.
 
-    Parameters
-    ----------
-    leader : int
-        The leader B.
-    gaps : numpy.ndarray of float, shape (K,)
-        The gaps g_a.
-    epsilon : float
-        Privacy budget ε; ``inf`` for AdaP-TT.
-
-    Returns
-    -------
-    Costs
-        The costs.
+    Shapes: `gaps` (K,).
     """
     others = np.array([a for a in range(gaps.size) if a != leader])
     below = others[gaps[others] < 0.0]
@@ -227,23 +188,7 @@ def cost_of(
 ) -> tuple[float, float, float]:
     """Return the cost f of an arm and its slopes.
 
-    Parameters
-    ----------
-    costs : Costs
-        The costs.
-    arm : int
-        A challenger.
-    ahead : float
-        Pulls N_B of the leader.
-    behind : float
-        Pulls N_a of the arm.
-    start : numpy.ndarray of float, shape (3,)
-        Where the search for the minimiser begins; then where it ended.
-
-    Returns
-    -------
-    cost, by_ahead, by_behind : float
-        f, and its slopes by N_B and N_a.
+    Shapes: `start` (3,).
     """
     if costs.square.size > 0:
         whole, c = ahead + behind, costs.square[arm]
@@ -427,23 +372,7 @@ def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> i
 
     Proof: :prf:ref:`lem-leap`.
 
-    Parameters
-    ----------
-    costs : Costs
-        The costs.
-    ahead : int
-        Pulls of the leader.
-    pulls : numpy.ndarray of int, shape (K,)
-        Pulls of each arm; those of the challengers are changed.
-    following : numpy.ndarray of int, shape (K,)
-        Pulls at which the next release of each arm is due.
-    most : int
-        Number of turns, at most.
-
-    Returns
-    -------
-    int
-        The turns played; 0 if they are too few or not certified.
+    Shapes: `pulls` (K,), `following` (K,).
     """
     if costs.negative:
         return _leap_of_one(costs, ahead, pulls, following, most)
@@ -563,24 +492,7 @@ def _settle(costs: Costs, models: _Models, x: float, limit: float) -> int:
 
 @kernel
 def advance(costs: Costs, state: BatchState, share: float, room: int) -> int:
-    """Play until an arm's batch ends, or for a number of rounds. Ties go to the lowest arm number.
-
-    Parameters
-    ----------
-    costs : Costs
-        The costs.
-    state : BatchState
-        State of the run; its pulls and rounds are changed.
-    share : float
-        Share of the rounds in which the leader is played.
-    room : int
-        Number of rounds, at most.
-
-    Returns
-    -------
-    int
-        The arm whose batch ends; −1 if the rounds are over.
-    """
+    """Play until an arm's batch ends, or for a number of rounds; ties go to the lowest arm."""
     leader, arms, bonus = costs.leader, costs.challengers, costs.bonus
     square, linear = costs.square, costs.linear
     pulls, following = state.pulls, state.following
