@@ -393,11 +393,11 @@ CASES |= {
         SameRuns(dpb.BinomialDPSE(INF, 0.5), dpb.BinomialDPSE(9.0, 0.5), CERTAIN_BEST, 3000),
     ],
 }
-LOUD, LOUDER = dpb.laws.two_point(0.6), dpb.laws.two_point(0.75)
+LOUD, LOUDER = dpb.laws.two_point(0.6), dpb.laws.two_point(0.9)
 CASES |= {
-    (dpb.NAS, Law, "passing"): [SameOutcomes(dpb.NAS(0.9, 0.9), dpb.NAS(0.9, 0.2), LOUDER)],
+    (dpb.NAS, Law, "passing"): [SameOutcomes(dpb.NAS(0.9, 0.9), dpb.NAS(0.9, 0.2), LOUDER, 500)],
     (dpb.DPNAS, Law, "passing"): [
-        SameOutcomes(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(6.0, 0.9, 0.9), LOUDER)
+        SameOutcomes(dpb.DPNAS(9.0, 0.9, 0.9), dpb.DPNAS(6.0, 0.9, 0.9), LOUDER, 500)
     ],
     (dpb.DPExponentialNAS, Law, "look by look"): [
         SameOutcomes(
