@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import architecture
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,3 +47,31 @@ def test_an_import_against_the_layers_is_refused(copy, module, line):
     path.write_text(f"{text}\n\ndef _late():\n    {line}\n", "utf-8")
     status, words = verdict_on(copy)
     assert status == 1 and "BROKEN" in words, words
+
+
+def test_the_picture_of_contributing_is_that_of_the_contracts():
+    """To renew it: python tests/architecture.py --write."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    (drawn,) = architecture.FENCED.findall(page)
+    assert drawn == architecture.current()
+
+
+def test_a_layer_that_moves_changes_the_picture():
+    project = {
+        "tool": {
+            "importlinter": {
+                "contracts": [
+                    {"name": "another"},
+                    {
+                        "containers": ["dpbandits"],
+                        "layers": ["a | _engine.b", "c : d", "_engine.e"],
+                    },
+                ]
+            }
+        }
+    }
+    before = architecture.diagram(project)
+    assert architecture.layers(project) == [["a", "_engine.b"], ["c", "d"], ["_engine.e"]]
+    assert "book --> front0 & engine0" in before and 'engine0["_engine.b"]:::engine' in before
+    project["tool"]["importlinter"]["contracts"][1]["layers"].reverse()
+    assert architecture.diagram(project) != before

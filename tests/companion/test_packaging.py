@@ -154,17 +154,38 @@ def test_no_tracked_file_names_a_machine_or_a_registry_or_is_unfinished():
                 assert match is None, f"{name}: {match and match.group()}"
 
 
-def test_what_contributing_names_exists():
-    """Every file and folder in code or in the picture of the house, and each module."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    names = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", text)
-    house = re.findall(r"^    (\w+(?:\.py|/))", text.split("```")[1], re.MULTILINE)
-    names += [f"src/dpbandits/{name}" for name in house]
-    missing = [name for name in names if not (ROOT / name).exists()]
-    assert missing == ["notebooks/NN_name.ipynb"], "the place of a chapter that is to be written"
-    assert len(house) > 10 and len(names) > 20
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHAPTERS.md"])
+def test_what_contributing_names_exists(page):
+    """Every file and folder in code or in the repository's layout, and each module."""
+    text = (ROOT / page).read_text("utf-8")
+    names = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", text) + re.findall(r"\]\(([\w.]+)\)", text)
+    names = [f"src/dpbandits/{name}" if name == "_engine/" else name for name in names]
+    inside = re.findall(r"^    (\w+(?:\.py|/)) ", text.partition("## Checks")[0], re.MULTILINE)
+    names += [f"src/dpbandits/{name}" for name in inside]
+    missing = {name for name in names if not (ROOT / name).exists()}
+    to_be_written = {"notebooks/NN_name.ipynb"} if page == "CHAPTERS.md" else set()
+    assert missing == to_be_written and len(names) > 5
     modules = set(re.findall(r"`(dpbandits(?:\.\w+)+)`", text))
     assert modules and all(importlib.util.find_spec(name) for name in modules)
+
+
+def test_contributing_has_every_folder_of_the_package():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    folders = [path.parent.name for path in (ROOT / "src/dpbandits").glob("*/__init__.py")]
+    assert len(folders) > 10 and all(f"\n    {name}/ " in text for name in folders)
+
+
+def test_the_claim_of_contributing_is_one():
+    from companion.claims import findings, verdicts
+    from dpbandits.schedules import elimination_epoch
+
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    (code,) = (each for each in re.findall(r"```python\n(.*?)```", text, re.S) if "@claim" in each)
+    names = vars(findings) | vars(verdicts) | {"elimination_epoch": elimination_epoch}
+    names |= {"__name__": "contributing"}
+    exec(code, names)
+    (made,) = findings.claims_of("contributing")
+    assert made.paper == "ss19" and made.statement and made.verdict == verdicts.HOLDS
 
 
 def test_mathjax_carries_its_licence():

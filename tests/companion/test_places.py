@@ -13,74 +13,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOY = '''"""Explore first: a toy."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
-
-import numpy as np
-
-from dpbandits.configuration import Budget, whole
-from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms import laplace_noise
-from dpbandits._arrays import Rng
-from dpbandits.regret.base import RegretAlgorithm
-from dpbandits.rewards.run import Run
-
-__all__ = ["Toy"]
-
-
-@dataclass(frozen=True)
-class Toy(RegretAlgorithm):
-    """Pull each arm m times (in half of the time at most), release noisy sums, play the largest.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy budget.
-    m : int
-        Pulls of each arm.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> Toy(1).m
-    100
-    """
-
-    label: ClassVar[str] = "toy"
-    source: ClassVar[str] = "nobody"
-
-    epsilon: Budget
-    m: Annotated[int, whole(1)] = 100
-
-    @property
-    def guarantee(self) -> PrivacyGuarantee:
-        """Pure privacy."""
-        return PrivacyGuarantee("central", self.epsilon)
-
-    def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
-        """Play once; see `RegretAlgorithm.play`."""
-        n_arms = rewards.n_arms
-        m = min(self.m, max(horizon // (2 * n_arms), 1))
-        sums = [rewards.total(arm, m) for arm in range(n_arms)]
-        rewards.commit(int(np.argmax(sums + laplace_noise(rng, 1 / self.epsilon, n_arms))))
-
-    def _regret_bound(self, instance: Any, horizon: int) -> Callable[..., Any]:
-        gap = instance.gaps
-        miss = np.exp(-self.m * gap**2 / 4) + np.exp(-self.epsilon * self.m * gap / 4)
-        most = (gap * (self.m + horizon * np.minimum(miss, 1))).sum()
-        return lambda times: np.minimum(
-            most, gap.max() * np.asarray(horizon if times is None else times)
-        )
-'''
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+(PATCH,) = re.findall(r"```diff\n(.*?)```", CONTRIBUTING, re.S)
+"""The toy of CONTRIBUTING.md, which explores first: its file and the line in three others."""
 NOISE = "laplace_noise(rng, plan.noise_scale, viable.size)"
 DECLARED = """
     def first_decision(self, n_arms: int, horizon: int) -> int:
@@ -156,16 +91,8 @@ WRONG = {"SilentElimination": (NOISE, "0.0"), "HastyElimination": (DECLARED, "")
 """Eliminations that are wrong: without noise, and without a word on their first decision."""
 ENTRIES, TESTS = "src/dpbandits/algorithms.py", "tests/dpbandits/test_registry.py"
 NAMES = "src/dpbandits/__init__.py"
-FILES = {
-    "src/dpbandits/regret/toy.py": TOY,
-    "src/dpbandits/regret/paper_elimination.py": ELIMINATION,
-}
+FILES = {"src/dpbandits/regret/paper_elimination.py": ELIMINATION}
 LINES = {
-    "Toy": {
-        ENTRIES: "from dpbandits.regret.toy import Toy as Toy\n",
-        NAMES: '    "Toy",\n',
-        TESTS: '    "Toy": [dpb.Toy(epsilon=2.0), dpb.Toy(epsilon=5.0, m=200)],\n',
-    },
     "PaperElimination": {
         ENTRIES: "from dpbandits.regret.paper_elimination import PaperElimination as "
         "PaperElimination\n",
@@ -173,7 +100,7 @@ LINES = {
         TESTS: '    "PaperElimination": [dpb.PaperElimination(2.0), dpb.PaperElimination(0.5)],\n',
     },
 }
-TOYS = tuple(LINES)
+TOYS = ("Toy", *LINES)
 for _name, (_right, _wrong) in WRONG.items():
     _text = ELIMINATION.replace(_right, _wrong).replace("PaperElimination", _name)
     _text = _text.replace("elimination on paper", f"elimination, {_name.lower()}")
@@ -209,6 +136,7 @@ def copy(tmp_path_factory):
     for name in ("src/dpbandits", "tests", "book/companion", "book/_ext"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "pyproject.toml", folder)
+    subprocess.run(["git", "apply", "-"], cwd=folder, input=PATCH, text=True, check=True)
     for name, text in FILES.items():
         (folder / name).write_text(text, "utf-8")
     for name, before in BEFORE.items():
@@ -255,7 +183,8 @@ def test_the_package_and_its_reference_have_it(copy):
 def test_a_forgotten_line_is_noticed(copy, name, test):
     path = copy / name
     text = path.read_text("utf-8")
-    path.write_text(text.replace(LINES["Toy"][name], ""), "utf-8")
+    (line,) = re.findall(rf"^\+\+\+ b/{name}$.*?^\+(.*?\n)", PATCH, re.M | re.S)
+    path.write_text(text.replace(line, ""), "utf-8")
     status, words = run(copy, "-m", "pytest", "-q", "-k", test, TESTS)
     path.write_text(text, "utf-8")
     assert status == 1 and "1 failed" in words, words
