@@ -14,7 +14,7 @@ from companion.publishing import published
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER, GALLERY = "book/claims.html", "book/gallery.html"
-PAPERS = ["ss19", "td16", "twzw22", "ja25"]
+PAPERS = ["ss19", "td16", "twzw22", "ja25", "ab22"]
 WORDS = {
     "holds": "holds",
     "holds with a condition": "condition",

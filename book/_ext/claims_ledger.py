@@ -45,7 +45,7 @@ STANDINGS = {**VERDICTS, RECONSTRUCTED: ("≈", "reconstructed")}
 
 Record = dict[str, Any]
 
-PAPERS = ("ss19", "td16", "twzw22", "ja25")
+PAPERS = ("ss19", "td16", "twzw22", "ja25", "ab22")
 """The order of the page."""
 
 

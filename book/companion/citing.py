@@ -1,4 +1,4 @@
-"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the four papers."""
+"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the five papers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _SIGNS = {
 
 @functools.cache
 def papers() -> Mapping[str, str]:
-    """Return the entries of the four papers by their keys, as in the book's ``references.bib``."""
+    """Return the entries of the five papers by their keys, as in the book's ``references.bib``."""
     text = resources.files("companion").joinpath("papers.bib").read_text(encoding="utf-8")
     entries = text.strip().split("\n\n")
     return MappingProxyType({re.findall(r"{(\w+),", entry)[0]: entry for entry in entries})

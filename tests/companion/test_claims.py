@@ -30,7 +30,7 @@ from dpbandits.mechanisms import HybridCounter
 ALL = claims.ledger()
 RECORDED = claims.recorded()
 ESCAPED = r'[|"\\]'
-NUMBERS = ("01", "02", "03", "04", "05")
+NUMBERS = ("01", "02", "03", "04", "05", "07")
 
 
 @pytest.mark.parametrize("claim", RECORDED, ids=lambda claim: claim.id)

@@ -65,6 +65,7 @@ MODULES = {
         "twzw22_comparisons",
     ),
     "05": ("ja25_time", "ja25_algorithm", "ja25_experiments", "ja25_design"),
+    "07": ("ab22_bandits",),
 }
 """The modules of each chapter's claims, in the order of the page."""
 
