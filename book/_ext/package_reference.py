@@ -51,12 +51,19 @@ def has_page(thing: Any) -> bool:
     return f"{thing.__module__}.{thing.__qualname__}" in front()
 
 
+def file_of(name: Name) -> str:
+    """Name the file of a page; those of `Plan` and `plan` differ where case does not count."""
+    spelt = {other.public for other in front().values()}
+    capital = name.public[: name.public.rfind(".") + 1] + name.thing.__name__.capitalize()
+    return f"{name.public}-function" if capital in spelt - {name.public} else name.public
+
+
 def write_pages(app: Any) -> None:
     """Write the sources of all pages that have changed, and take away what is not in the front."""
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(exist_ok=True)
     template = Template(Path(app.srcdir, "book/_templates/reference.rst").read_text("utf-8"))
-    texts = {f"{name.public}.rst": page_of(name, template) for name in front().values()}
+    texts = {f"{file_of(name)}.rst": page_of(name, template) for name in front().values()}
     for path in folder.iterdir():
         if path.name not in texts:
             path.unlink()

@@ -188,6 +188,13 @@ def test_the_page_of_a_name(extension):
     assert "dpbandits._engine.accelerators.elimination" in {place for place, _ in faster}
 
 
+def test_the_files_of_pages_differ_where_case_does_not_count(extension):
+    module = extension("package_reference")
+    files = [module.file_of(name).lower() for name in front.front().values()]
+    assert len(set(files)) == len(files)
+    assert "dpbandits.plan-function" in files and "dpbandits.plan" in files
+
+
 def test_modules_are_listed_by_their_first_sentence(extension):
     module = extension("package_reference")
     assert module.first_sentence("One thing: this\none.\n\nMore.") == "One thing: this one"
