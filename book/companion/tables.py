@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from companion.rounding import SHOWN, rounded_table
+from dpbandits import DPUCBInt
 from dpbandits.regret.simulation import Runs
 
 __all__ = ["curve", "from_csv", "records", "tabulate", "to_csv"]
@@ -24,13 +25,15 @@ def tabulate(
     columns: Callable[[Result], Mapping[str, Any]] | None = None,
     names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Make a table of results: the parts of the keys first, then the columns of each result.
+    """Return a table of results: the parts of the keys first, then the columns of each result.
 
     Numbers are rounded as they are published, by `companion.rounding.rounded_table`.
 
     A key is a tuple, a named tuple or a single value; `names` are those of its parts, which named
     tuples have themselves. `columns` takes a result and returns name → value, or name → array with
-    a value per row; ``result.summary()`` if not given.
+    a value per row; ``result.summary()`` if not given. A part called ``epsilon`` must be the ε of
+    the result's algorithm, rule or estimator, if that has one, unless the part ``variant`` names
+    another share of it, as "ε/K": else a ValueError names the key.
 
     Examples
     --------
@@ -48,6 +51,7 @@ def tabulate(
         called = names or getattr(key, "_fields", None)
         if called is None or len(called) != len(labels):
             raise ValueError(f"names={names!r} must name each part of the key {key!r}")
+        _check_budget(key, dict(zip(called, labels, strict=True)), result)
         values = result.summary() if columns is None else columns(result)  # type: ignore[attr-defined]
         rows = max((np.size(value) for value in values.values()), default=1)
         both = {**dict(zip(called, labels, strict=True)), **values}
@@ -55,6 +59,19 @@ def tabulate(
     if not parts:
         raise ValueError("results is empty; it must hold at least one case")
     return rounded_table(pd.concat(parts, ignore_index=True))
+
+
+def _check_budget(key: object, labels: Mapping[str, Any], result: object) -> None:
+    """Raise if the ε in a key is not that of the algorithm, rule or estimator of its result."""
+    played: Any = result
+    for name in ("algorithm", "rule", "estimator", "base"):  # the last in GuessAndDouble
+        played = getattr(played, name, played)
+    is_share = "ε" in str(labels.get("variant", ""))
+    if "epsilon" not in labels or is_share or isinstance(played, DPUCBInt):  # ε of an interval
+        return
+    epsilon = getattr(played, "epsilon", labels["epsilon"])
+    if played is not result and labels["epsilon"] != epsilon:
+        raise ValueError(f"case {key!r} has another ε than {played!r}; allowed: {epsilon!r}")
 
 
 def curve(

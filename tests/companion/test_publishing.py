@@ -185,3 +185,18 @@ def test_a_table_is_rounded_to_seven_digits(runs):
 def test_numbers_of_sentences():
     values = 5e7, 10**6, 30, 12_345, 0.25, 0
     assert [*map(number, values)] == ["5·10⁷", "10⁶", "30", "12,345", "0.25", "0"]
+
+
+def test_the_budget_in_a_key_is_that_of_the_algorithm(runs):
+    """Not where the variant names a share of it, nor where a result has no algorithm of an ε."""
+    names = ("epsilon", "variant")
+    found = next(iter(runs.values()))  # of DPSE(0.5)
+    own, shared = {(0.5, ""): found}, {(1.0, "ε/2"): found}
+    for allowed in (own, shared):
+        table = tabulate(allowed, lambda r: r.final(), names)
+        assert table["epsilon"].tolist() == [next(iter(allowed))[0]]
+    assert len(tabulate({(1.0, ""): {"mean": 1.0}}, dict, names)) == 1
+    doubled = dpb.simulate(dpb.GuessAndDouble(dpb.DPSE(0.5)), found.instance, 100, 1)
+    for result in (found, doubled):
+        with pytest.raises(ValueError, match=r"case \(1.0, ''\) has another ε than DPSE.* 0.5$"):
+            tabulate({(1.0, ""): result}, lambda r: r.final(), names)
