@@ -86,8 +86,10 @@ def accelerators_of(kind: type) -> list[tuple[str, str]]:
         if cls is kind and on is not ExactRun  # whose laws are not runs
         for each in found
     ]
-    places = [(run.__module__, run.__qualname__) for run in map(inspect.unwrap, runs)]
-    return list(dict.fromkeys(places))
+    places: dict[str, str] = {}  # the first in each file
+    for run in map(inspect.unwrap, runs):
+        places.setdefault(run.__module__, run.__qualname__)
+    return list(places.items())
 
 
 class FrontLinks(SphinxDirective):

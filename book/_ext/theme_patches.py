@@ -132,7 +132,8 @@ def copy_narrow(app: Any, error: Exception | None) -> None:
 
 
 WORDS = re.compile(r"<(?:script|style|nav)\b.*?</(?:script|style|nav)>|<[^>]+>", re.DOTALL)
-PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
+PARAGRAPH = re.compile(r"<p\b(?![^>]*(?:quiet|front-links))[^>]*>(.*?)</p>", re.DOTALL)
+TEX = re.compile(r"\\[()]")
 DESCRIBED = 200  # characters of a description
 ONE_SENTENCE = 40  # characters that a first paragraph needs to describe a page
 
@@ -144,7 +145,7 @@ def plain(html: str) -> str:
 
 def description_of(body: str) -> str:
     """Return the beginning of a page's first paragraph that says something."""
-    said = (plain(match[1]) for match in PARAGRAPH.finditer(body))
+    said = (TEX.sub("", plain(match[1])) for match in PARAGRAPH.finditer(body))
     first = next((text for text in said if len(text) >= ONE_SENTENCE), "")
     return textwrap.shorten(first, DESCRIBED, placeholder=" …")
 

@@ -29,7 +29,7 @@ from dpbandits.rewards.laws import TwoPointLaw, UniformLaw
 __all__ = ["AlgorithmCheckError", "AlgorithmChecks", "check_algorithm"]
 
 MEANS = (0.8, 0.5, 0.2)
-"""Arms of the instances that are tried."""
+"""Means of the arms that are tried, on all but the bounded instance."""
 
 _Check = Callable[[RegretAlgorithm, int, int, int, float], str]
 
@@ -162,7 +162,11 @@ def _copies(algorithm: RegretAlgorithm, *_: Any) -> str:
         copy = pickle.loads(pickle.dumps(algorithm))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise _fail(algorithm, f"cannot be sent to a worker process: {error}") from error
-    if copy != algorithm or hash(copy) != hash(algorithm):
+    try:
+        same = copy == algorithm and hash(copy) == hash(algorithm)
+    except TypeError:  # a dataclass that is not frozen has no hash
+        same = False
+    if not same:
         raise _fail(algorithm, "a copy differs; allowed: a frozen dataclass")
     return "equal after pickling"
 
@@ -182,7 +186,7 @@ def _played(algorithm: RegretAlgorithm, horizon: int, _: int, seed: int, failure
     for name, instance in _kinds(horizon):
         try:
             simulate(algorithm, instance, horizon, 1, seed=seed)
-        except ValueError as error:
+        except Exception as error:
             raise _fail(algorithm, f"does not play on a {name} instance: {error}") from error
         names.append(name)
     return f"played {', '.join(names)}"
@@ -257,8 +261,10 @@ def _bounded(
     """Compare the mean regret with the bound: Hoeffding, as regret is between 0 and T·Δ."""
     arms = _arms()
     bound = float(np.asarray(algorithm.regret_bound(arms, horizon)))
-    if math.isinf(bound):
+    if bound == math.inf:
         return "none is known"
+    if not bound >= 0:
+        raise _fail(algorithm, f"the bound on the regret is {bound}; allowed: 0 or more, or inf")
     mean = float(simulate(algorithm, arms, horizon, n_runs, seed=seed).mean()[-1])
     slack = horizon * float(arms.gaps.max()) * math.sqrt(math.log(1 / failure) / (2 * n_runs))
     if mean > bound + slack:

@@ -46,6 +46,8 @@ class Broken(ExploreFirst):
     def play(self, rewards, horizon, rng):
         if self.fault == "table" and isinstance(rewards.source, FixedRewards):
             raise ValueError("no tables")
+        if self.fault == "type":
+            raise TypeError("'int' object is not iterable")
         if self.fault == "short" and horizon < 5:
             raise IndexError("list index out of range")
         if self.fault == "looks" and len(rewards.checkpoints) > 1:
@@ -59,7 +61,9 @@ class Broken(ExploreFirst):
         rewards.commit(int(np.argmax(sums + laplace_noise(rng, scale, rewards.n_arms))))
 
     def regret_bound(self, instance, horizon, times=None):
-        return 1.0 if self.fault == "bound" else super().regret_bound(instance, horizon, times)
+        wrong = {"bound": 1.0, "no bound": float("nan")}
+        known = super().regret_bound(instance, horizon, times)
+        return wrong.get(self.fault, known)
 
 
 @accelerates(Broken, on=DrawnRewards, name="always the best", when=lambda a: a.fault == "law")
@@ -79,6 +83,8 @@ def play_best(algorithm, rewards, horizon, checkpoints, rng):
         ("looks", "runs depend on when somebody looks"),
         ("law", "the accelerator 'always the best' has another law than play"),
         ("bound", "is above the bound of 1 by more than chance"),
+        ("no bound", "the bound on the regret is nan"),
+        ("type", "does not play on a Bernoulli instance: 'int' object is not iterable"),
         ("noise", "violation found"),
     ],
 )
@@ -86,6 +92,19 @@ def test_each_fault_is_named(fault, said):
     algorithm = Broken(1.0, 2, fault)
     with pytest.raises(AlgorithmCheckError, match=f"^broken: .*{said}"):
         check_algorithm(algorithm, horizon=2000, n_runs=400, audit_runs=4000)
+
+
+class Thawed(ExploreFirst):
+    """One without a hash, as a dataclass is that is not frozen."""
+
+    label = "thawed"
+    source = "tests"
+    __hash__ = None
+
+
+def test_what_is_not_frozen_is_named():
+    with pytest.raises(AlgorithmCheckError, match="thawed: a copy differs; allowed: a frozen"):
+        check_algorithm(Thawed(1.0))
 
 
 def test_without_its_fault_it_passes():

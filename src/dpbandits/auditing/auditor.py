@@ -118,7 +118,8 @@ def audit(
         Rewards that are tried beside the ends of the range, where tables are looked for: the
         subject's own thresholds and what lies around them. By default the middle of the range.
     all_runs : bool
-        Whether the test makes all its runs, for the highest bound, also where it convicts earlier.
+        Whether the test makes all its runs, for a bound from all of them, also where it convicts
+        earlier.
         The verdict is the same.
 
     Returns
@@ -146,7 +147,7 @@ def audit(
     >>> found.verdict, found.stopped, found.runs < found.planned
     ('violation found', True, True)
 
-    The highest bound:
+    A bound from all runs:
 
     >>> most = dpb.audit(mean, pair, n_runs=4000, guarantee=promise, all_runs=True)
     >>> most.stopped, 1.0 < found.epsilon_lower < 1.2 < most.epsilon_lower < 2.0

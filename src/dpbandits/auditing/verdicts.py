@@ -63,8 +63,6 @@ class Audit:
         where the test stopped.
     runs, searched : int
         Runs on each table that tested the event, and about as many that were spent on the search.
-    planned : int
-        Runs on each table that would have tested it if the test had not stopped.
     failure : float
         Probability with which the bound may be too high, of this audit alone: whoever makes m
         audits until one finds something divides it by m.
@@ -73,6 +71,8 @@ class Audit:
     convictable : float
         Least loss of the event that these runs would have told from what is declared; infinite if
         none.
+    planned : int
+        Runs on each table that would have tested it if the test had not stopped.
     log_wealth : numpy.ndarray of float, shape (runs,), or None
         Logarithm of the coin of the bet against what is declared, after each of these runs: it
         convicts if this reaches −log `failure`. None for a law that was integrated.

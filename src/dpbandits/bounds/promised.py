@@ -131,9 +131,9 @@ def promised_minimax_lower_bound(
 ) -> LeastSamples:
     """Bound from below the samples of any ε-DP rule, on average over some laws without variance.
 
-    There are m = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R, no
-    two of which have an approximation in common. On average over the m laws that are each
-    constant at one of these, P(τ ≤ n) ≤ β + βe^(εn)/(m − 1). So E τ is at least the bound on
+    There are m_μ = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R,
+    no two of which have an approximation in common. On average over the m_μ laws that are each
+    constant at one of these, P(τ ≤ n) ≤ β + βe^(εn)/(m_μ − 1). So E τ is at least the bound on
     average, and thus on one of the laws at least; a rule may take less on any single one. However
     small a deviation is promised, it serves for no more. Proof: :prf:ref:`thm-promised-lower`.
 

@@ -714,7 +714,9 @@ def audit(
     failure: Annotated[float, reads(check_fraction, "Probability that the bound is wrong.")] = 1e-6,
     all_runs: Annotated[
         bool,
-        Parameter(help="Test to the end, for the highest bound, also where it convicts earlier."),
+        Parameter(
+            help="Test to the end, for a bound from all runs, also where it convicts earlier."
+        ),
     ] = False,
     seed: Seed = 0,
     json: Json = False,

@@ -214,12 +214,12 @@ def fitted_cut(
     square: NonNegative = 0.0,
     spread: NonNegative = 2.0,
 ) -> tuple[float, float]:
-    """Return the κ for which a·κ^−v + √(s·κ^(1−v) + g·κ²) + m·κ is least, and what it is then.
+    """Return the χ for which a·χ^−v + √(s·χ^(1−v) + g·χ²) + m·χ is least, and what it is then.
 
-    With a threshold B = κ·(u/r)^(1/(1+v)) every bound on the error of a truncated mean in this
+    With a threshold B = χ·(u/r)^(1/(1+v)) every bound on the error of a truncated mean in this
     package is u^(1/(1+v))·r^(v/(1+v)) times such a sum: bias, Bernstein's root with the variance of
-    the noise, and what is linear in B. In log κ each term is convex, and so is the sum; the least κ
-    is found by bisection, and *every* κ gives a bound that holds. Proof: :prf:ref:`thm-fitted`.
+    the noise, and what is linear in B. In log χ each term is convex, and so is the sum; the least χ
+    is found by bisection, and *every* χ gives a bound that holds. Proof: :prf:ref:`thm-fitted`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def fitted_cut(
     Returns
     -------
     cut : float
-        κ.
+        χ.
     factor : float
         The least value.
 
@@ -248,7 +248,7 @@ def fitted_cut(
 
     Examples
     --------
-    >>> cut, factor = fitted_cut(1.0, linear=2.0, spread=0.0)  # 1/κ + 2κ
+    >>> cut, factor = fitted_cut(1.0, linear=2.0, spread=0.0)  # 1/χ + 2χ
     >>> round(cut, 12) == round(0.5**0.5, 12), round(factor, 12) == round(8**0.5, 12)
     (True, True)
     """

@@ -2,7 +2,8 @@
 
 Each counter cuts the stream into blocks, gives the sum of a block one Laplace variable when the
 block ends, and keeps it; a private sum adds the noisy blocks that make it up. (Noise drawn anew for
-each sum would show the first element in every one of them, and cost a budget each time.)
+each sum would show the first element in every one of them, and cost a budget each time.) A
+`KaryTree` subtracts blocks as well, and draws their noise ahead.
 
 The guarantees are proved for real numbers. Sums that are released as floats are refuted by their
 last bits (:prf:ref:`prop-last-bits`): what is to be released takes a `DiscreteCounter`.
@@ -664,9 +665,9 @@ class KaryTree(_Exact):
 
     A prefix length is written in base k with digits from −(k − 1)/2 to (k − 1)/2. Above digit j
     stands a multiple of k^(j+1); a positive digit d adds the d nodes of size k^j after it, a
-    negative one subtracts the −d nodes before it. These may end later than the prefix does: their
-    noise is drawn ahead, their sum is not needed, as what is subtracted of it is exact. With the
-    least h for which h digits write all lengths up to T an element lies in at most h nodes that
+    negative one subtracts the −d nodes before it. These may end later than the prefix does: only
+    their noise is needed, as the exact sums of blocks beyond n cancel, and it is drawn ahead. With
+    the least h for which h digits write all lengths up to T an element lies in at most h nodes that
     are ever used, so that noise of scale h/ε on each makes all prefix sums together
     ε-differentially private, also if the stream depends on the sums. The noise at n is a sum of as
     many Laplace variables as the sizes of n's digits add up to. Proof: :prf:ref:`thm-kary`.
@@ -742,6 +743,22 @@ class KaryTree(_Exact):
         return tuple(digits)
 
     def drawn(self, n: int) -> tuple[float | None, int]:
+        """Return the scale of the noise of each node, and the levels of the digits that are not 0.
+
+        How many variables are drawn with the n-th element depends on the elements before.
+
+        Parameters
+        ----------
+        n : int
+            Number of the element, from 1.
+
+        Returns
+        -------
+        scale : float
+            Scale h/ε of one variable, in units of the stream.
+        nodes : int
+            Levels of the nodes in the sum, as bits.
+        """
         return self.node_scale, sum(1 << j for j, d in enumerate(self._digits(int(n))) if d)
 
     def counter(self, rng: Rng | None = None) -> RunningCounter:

@@ -23,7 +23,7 @@ __all__ = ["AdaPKLUCB"]
 
 @dataclass(frozen=True)
 class AdaPKLUCB(LazyBatches):
-    """AdaP-KLUCB: Azize & Basu (2022), reconstructed.
+    """AdaP-KLUCB: a variant of Azize & Basu (2022) with batches of 1, 2, 4, … pulls.
 
     Pseudo-code: :prf:ref:`alg-lazy`.
 

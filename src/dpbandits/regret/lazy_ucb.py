@@ -1,6 +1,7 @@
 """UCB on lazy batches, of which the last counts: Anytime-Lazy-UCB and AdaP-UCB.
 
-Hu, Huang & Mehta (2021) and Azize & Basu (2022), both reconstructed.
+Hu, Huang & Mehta (2021), reconstructed, and Azize & Basu (2022), of whom `adap_printed` has the
+printed algorithms.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class AnytimeLazyUCB(LazyUCB):
 
 @dataclass(frozen=True)
 class AdaPUCB(LazyUCB):
-    """AdaP-UCB: Azize & Basu (2022), reconstructed.
+    """AdaP-UCB: a variant of Azize & Basu (2022) with batches of 1, 2, 4, … pulls.
 
     Pseudo-code: :prf:ref:`alg-lazy`.
 

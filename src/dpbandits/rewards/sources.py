@@ -31,6 +31,20 @@ from dpbandits._validation import (
 from dpbandits.rewards.binomial import binomial
 from dpbandits.schedules import MOST_PULLS
 
+__all__ = [
+    "MOST_ARMS",
+    "Arms",
+    "Bandit",
+    "CallbackRewards",
+    "DrawnRewards",
+    "FixedRewards",
+    "LawRewards",
+    "Rewards",
+    "Source",
+    "TableEndedError",
+    "TableRewards",
+]
+
 _binomial = interpreted(binomial)  # slow to accept a generator if compiled
 MOST_ARMS = 10**6
 """The most arms of an instance that is built by their number."""
