@@ -64,8 +64,10 @@ lint: $(STAMP) ## check format, style (notebooks included), which layer imports 
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-types: $(STAMP) ## check the types
-	$(BIN)/mypy
+# The annotations are those of the oldest Python and of its NumPy; later stubs differ.
+types: $(STAMP) ## check the types, on Python 3.11
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; \
+	    then set -x; $(BIN)/mypy; else echo "types are checked on Python 3.11 alone"; fi
 
 quick: $(STAMP) ## check what has changed since main, and run the tests it touches, in 90 seconds
 	@$(BIN)/python tests/quick.py --jobs $(JOBS)

@@ -242,6 +242,7 @@ SEARCHED = {
     "3.1": r"notebooks/03[^#]*#ours-elimination-run$",
     "td16-thm-3.4-second": r"claims\.html#claim-td16-cor-3-2$",
     "DPSE": r"book/reference/dpbandits\.DPSE\.html$",
+    "dpbandits.regret.DPSE": r"book/reference/dpbandits\.DPSE\.html$",
 }
 """What is looked for → where the first place that is found has to be."""
 FIRST = {

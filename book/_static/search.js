@@ -15,7 +15,9 @@
     prop: "proposition", cor: "corollary", def: "definition" };
   // "10^7" means what excerpts write as "10⁷".
   const raised = (digits) => digits.replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"["0123456789-".indexOf(sign)]);
+  // "dpbandits.regret.DPSE" and "dpb.DPSE" mean the name at their end.
   const normal = (query) => fold(query).trim()
+    .replace(/^(?:dpb|dpbandits|companion)\.(?:\w+\.)*(\w+)(?:\(\))?$/, "$1")
     .replace(/\^\{?(-?\d+)\}?/g, (power, digits) => raised(digits))
     .replace(/^(?:sec\.?\s*|§\s*)(?=\d)/, "section ")
     .replace(/(?<![\w-])([a-z]+)\.?(?=\s+\d)/g, (word, name) => SAME[name] ?? word);
