@@ -388,7 +388,7 @@ CASES = {
 CASES |= {
     (dpb.BinomialDPSE, DrawnRewards, "epoch by epoch"): [
         SameRuns(dpb.BinomialDPSE(0.05, 0.9), dpb.BinomialDPSE(0.06, 0.9), LADDER, 200_000),
-        SameRuns(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.5, memory=1), CLOSE, 60_000, 60),
+        SameRuns(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.5, memory=3), CLOSE, 60_000, 60),
         SameRuns(dpb.BinomialDPSE(2.0, memory=1), dpb.BinomialDPSE(2.0), CLOSE, 60_000, 60),
         SameRuns(dpb.BinomialDPSE(INF, 0.5), dpb.BinomialDPSE(9.0, 0.5), CERTAIN_BEST, 3000),
     ],

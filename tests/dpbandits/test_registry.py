@@ -50,7 +50,7 @@ CONFIGURATIONS = {
     ],
     "BinomialDPSE": [
         *(dpb.BinomialDPSE(0.5), dpb.BinomialDPSE(0.3, 0.05, memory=1)),
-        dpb.BinomialDPSE(math.inf, memory=1),
+        dpb.BinomialDPSE(math.inf, memory=2),
     ],
     "ExploreThenCommit": [
         *(dpb.ExploreThenCommit(0.5, 90), dpb.ExploreThenCommit(1.0, 60)),
