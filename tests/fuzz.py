@@ -34,7 +34,6 @@ MODULES = (
     "dpbandits.heavy.robust_means",
     "dpbandits.heavy.schedules",
     "dpbandits.identification",
-    "dpbandits.mechanisms",
     "dpbandits.privacy",
     "dpbandits.rewards.heavy_laws",
     "dpbandits.rewards.instances",
@@ -138,6 +137,7 @@ GOOD = {  # by the name of an argument, whatever the function
     "rng": None,  # a fresh one for each call
 }
 OWN = {  # where the name alone does not tell
+    "printed_adap_ucb_regret": {"alpha": 3.1},
     "BoundedInstance": {"laws": (dpb.laws.beta(2.0, 3.0), dpb.laws.beta(3.0, 2.0))},
     "CallbackLaw": {"function": lambda: 0.5},
     "DPTT": {"n_arms": 2},
@@ -226,6 +226,7 @@ WORDS = {"name", "label", "event"}
 
 
 PLAYING = {
+    "indices",
     *(
         "play",
         "stop",

@@ -403,5 +403,4 @@ def test_whatever_loses_its_noise_is_convicted(name):
     """
     broken = noiseless(ON_TABLES[name])
     audits = (audit(broken, turning_pair(broken), n_runs=n_runs) for n_runs in ENOUGH)
-    found = next((each for each in audits if each.convicted), None)
-    assert found is not None and found.epsilon_lower > 1.0
+    assert any(each.convicted for each in audits)

@@ -42,7 +42,7 @@ RUNNING = (
 """Modules that run, draw or print: what they compute, they ask others for."""
 MOVING = re.compile(r"\b(Rng|Callable|Iterable|Mapping|Rewards|Run|Tape)\b")
 """What a formula has no parameter of."""
-NUMBERS = re.compile(r"\b(int|float|_SupportsArray|ndarray)\b")
+NUMBERS = re.compile(r"\b(int|float|_SupportsArray|ndarray|ArrayLike)\b")
 OTHERS = {
     **dict.fromkeys(("bounds.lazy.Frame", "mechanisms.counters.RunningCounter"), "keeps a state"),
     **dict.fromkeys(

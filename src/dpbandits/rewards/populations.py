@@ -362,6 +362,9 @@ class PatientRun(Run):
 
     source: PopulationRewards
 
+    def _pull_one(self, arm: int, size: int) -> None:
+        self._pull([arm], size)  # which looks for patients
+
     def _pull(self, arms: Sequence[int], size: int) -> None:
         room = min(  # pulls until the turn of an arm comes that has no patient left
             (self.source.left(arm) * len(arms) + place for place, arm in enumerate(arms)),

@@ -228,12 +228,7 @@ class Run:
             If fewer pulls are left.
         """
         arm, size = _arm(arm), _whole(size)
-        end = self.time + size
-        if 0 <= arm < self.n_arms and end < self._due[self._passed]:
-            self.pulls[arm] += size
-            self.time = end
-        else:
-            self._pull([arm], size)
+        self._pull_one(arm, size)
         total = self.source.total(arm, size)
         self.ends.append(self.time)
         return total
@@ -480,6 +475,15 @@ class Run:
         if size < pulls:
             self._over = True
             raise Ended
+
+    def _pull_one(self, arm: int, size: int) -> None:
+        """Count pulls of one arm, at once if they pass no checkpoint."""
+        end = self.time + size
+        if 0 <= arm < self.n_arms and end < self._due[self._passed]:
+            self.pulls[arm] += size
+            self.time = end
+        else:
+            self._pull([arm], size)
 
     def _pull(self, arms: Sequence[int], size: int) -> None:
         """Count `size` pulls of each of the arms in turn, up to the end of the run."""
