@@ -118,7 +118,7 @@ class PrintedAdaPUCB(DoublingEpisodes):
     >>> import dpbandits as dpb
     >>> algorithm = dpb.PrintedAdaPUCB(epsilon=1.0)
     >>> algorithm.alpha, str(algorithm.guarantee)
-    (3.1, 'ε = 1.0, central, event level')
+    (3.1, 'ε = 1, central, event level')
     >>> runs = dpb.simulate(algorithm, dpb.instances.ss19("C2"), 10**6, n_runs=2)
     >>> runs.how, runs.pulls.sum(axis=1).tolist()
     ('batch by batch', [1000000, 1000000])
