@@ -128,13 +128,14 @@ class Report:
 def list_pages(html: Path) -> list[str]:
     """Return the pages' addresses below the folder, the redirect of the first page left out.
 
-    Of the pages for one name each, which are made alike, some are looked at.
+    Of the pages for one name each, which are made alike, some are looked at, and the longest name.
     """
     paths = sorted(path.relative_to(html) for path in html.rglob("*.html"))
     skipped = ("_static", "_sources", "_downloads", "_modules", "index.html")
     pages = [path.as_posix() for path in paths if path.parts[0] not in skipped]
     alike = [name for name in pages if name.startswith(NAMES_PAGES)]
-    return [name for name in pages if name not in alike] + alike[::EVERY]
+    some = {*alike[::EVERY], *sorted(alike, key=len)[-1:]}
+    return [name for name in pages if name not in alike] + sorted(some)
 
 
 AXE_PAGES = (
