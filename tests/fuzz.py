@@ -263,6 +263,7 @@ PLAYING = {
         "rounded_total",
         "total",
         "take",
+        "tell",
         "sample",
     ),
     *("truncated_total", "rounded_truncated_total", "truncated_mean", "truncated_variance"),

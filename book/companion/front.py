@@ -29,6 +29,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "dpbandits.rewards.populations",
         "dpbandits.rewards.run",
         "dpbandits.regret.simulation",
+        "dpbandits.regret.live",
         "dpbandits.results",
         "dpbandits.testing",
     ),

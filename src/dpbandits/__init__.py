@@ -37,6 +37,7 @@ from dpbandits.identification import (
     identify_many,
     transportation_cost,
 )
+from dpbandits.regret.live import LiveRun, play
 from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.stopping import Estimates, estimate, estimate_many
@@ -62,6 +63,7 @@ __all__ = [
     "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
+    "LiveRun",
     "Plan",
     "PrivacyGuarantee",
     "RegretAlgorithm",
@@ -91,6 +93,7 @@ __all__ = [
     "plan_group_sequential",
     "plan_regret",
     "plan_trial",
+    "play",
     "privacy",
     "registry",
     "schedules",

@@ -91,3 +91,13 @@ def test_it_can_be_registered(explore_first, monkeypatch, capsys):
     monkeypatch.setitem(dpb.registry, "ExploreFirst", explore_first)
     assert main(["run", "explore-first", "--epsilon", "1", "--horizon", "1000", "--runs", "1"]) == 0
     assert capsys.readouterr().out.startswith("ExploreFirst(")
+
+
+def test_ask_and_tell_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
+    section = page.partition("### Ask and tell")[2].partition("\nRewards with heavy tails")[0]
+    blocks = re.findall(r"```python\n(.+?)```", section, re.DOTALL)
+    assert len(blocks) == 2
+    exec("\n".join(blocks), {"dpb": dpb})
+    assert capsys.readouterr().out == "[1, 0] ε = 1, central, event level\n"
