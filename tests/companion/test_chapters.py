@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from nbformat import v4
 from PIL import Image
+from waiting import is_gone, wait_for
 
 from companion import chapters
 from companion.chapter_figures import figures_of
@@ -222,22 +222,6 @@ def with_cell(path, source):
     return path.read_bytes()
 
 
-def wait_for(condition):
-    """Wait until a condition holds, for at most two minutes."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def is_gone(pid):
-    """Whether a process has ended, or has nothing left but its number."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 def test_a_killed_execution_leaves_the_chapter_alone(book):
     path = book / SMALL
     long = "import os, time\nfrom pathlib import Path\nprint('half')\n"
@@ -248,12 +232,16 @@ def test_a_killed_execution_leaves_the_chapter_alone(book):
     process = subprocess.Popen(words, **quiet, start_new_session=True)
     started = book / "started"
     try:
-        wait_for(lambda: process.poll() is not None or (started.is_file() and started.read_text()))
+        wait_for(
+            lambda: process.poll() is not None or (started.is_file() and started.read_text()),
+            process.pid,
+        )
         assert process.poll() is None
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    wait_for(lambda: is_gone(int(started.read_text())))  # no kernel goes on alone
+    kernel = int(started.read_text())
+    wait_for(lambda: is_gone(kernel), kernel)  # it does not go on alone
     assert path.read_bytes() == before
     assert os.listdir("notebooks") == ["03_small.ipynb"]
     with_cell(path, "print('whole')")

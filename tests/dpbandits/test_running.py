@@ -11,12 +11,11 @@ import struct
 import subprocess
 import sys
 import termios
-import time
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from waiting import family, is_gone, wait_for
 
 import dpbandits as dpb
 from dpbandits._engine import streams
@@ -262,17 +261,21 @@ def test_progress_on_a_terminal_and_an_interrupt(jobs):
     )
     try:
         assert process.stdout.readline() == "ready\n"
-        shown, end = "", time.monotonic() + 120
-        while "UCB, " not in shown and time.monotonic() < end:
-            if select.select([leader], [], [], 1.0)[0]:
+        shown = ""
+
+        def reads():
+            """Read what there is; a full terminal would stop the process."""
+            nonlocal shown
+            while select.select([leader], [], [], 0)[0]:
                 shown += os.read(leader, 4096).decode(errors="replace")
+            return shown
+
+        wait_for(lambda: "UCB, " in reads(), process.pid)
         assert "compiling UCB" in shown and "/400 [" in shown
         os.killpg(process.pid, signal.SIGINT)
-        end = time.monotonic() + 120  # two seconds on an idle machine; all runs take an hour
-        while process.poll() is None and time.monotonic() < end:
-            if select.select([leader], [], [], 0.1)[0]:
-                os.read(leader, 4096)  # a full terminal would stop it
-        said, _ = process.communicate(timeout=60)
+        # two seconds; all runs take an hour
+        wait_for(lambda: reads() and process.poll() is not None, process.pid)
+        said, _ = process.communicate()
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -282,41 +285,36 @@ def test_progress_on_a_terminal_and_an_interrupt(jobs):
 
 
 ENDED = """
+import os
 import dpbandits as dpb
-C1 = dpb.instances.ss19("C1", 5)
-cases = {i: (dpb.UCB(), C1, 10**9 + i) for i in range(8)}
+
+class Told(type(dpb.instances.ss19("C1", 5))):
+    def rewards(self, rng):
+        open(f"plays-{os.getpid()}", "w").close()
+        return super().rewards(rng)
+
+arms = Told(dpb.instances.ss19("C1", 5).means)
+cases = {i: (dpb.UCB(), arms, 10**9 + i) for i in range(8)}
 dpb.simulate_many(cases, n_runs=8, n_jobs=2, how="pull by pull")
 """
 
 
-def children(process):
-    """Numbers of the processes that a process began, by the files that Linux has of it."""
-    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return listed.read_text("ascii").split()
-
-
-def running(numbers):
-    """Those of some processes that are there and have not ended."""
-    states = (Path(f"/proc/{each}/stat") for each in numbers)
-    return [path for path in states if path.exists() and ") Z " not in path.read_text("ascii")]
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_no_worker_outlives_its_parent(how):
+def test_no_worker_outlives_its_parent(how, tmp_path):
     """Runs last minutes; workers end at once all the same, and SIGTERM is told what was done."""
-    process = subprocess.Popen([sys.executable, "-c", ENDED], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", ENDED]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     try:
-        end = time.monotonic() + 120
-        while len(begun := children(process)) < 3 and time.monotonic() < end:
-            time.sleep(0.2)  # two workers, and joblib's tracker of what they share
-        time.sleep(5)  # until they play
+        own = f"plays-{process.pid}"
+        wait_for(lambda: len({*os.listdir(tmp_path)} - {own}) == 2, process.pid)
+        begun = family([process.pid]) - {process.pid}
         process.send_signal(how)
-        _, told = process.communicate(timeout=120)
-        end = time.monotonic() + 120
-        while running(begun) and time.monotonic() < end:
-            time.sleep(0.2)
-        assert len(begun) >= 3 and not running(begun)
+        wait_for(
+            lambda: process.poll() is not None and all(map(is_gone, begun)), process.pid, *begun
+        )
+        _, told = process.communicate()
+        assert len(begun) >= 3  # two workers, and joblib's tracker of what they share
     finally:
         process.kill()
     if how is signal.SIGTERM:
