@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-r
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench mutants clean distclean
+.PHONY: help setup lock book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -112,9 +112,6 @@ bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews 
 	$(BIN)/python -m pytest -q benchmarks --benchmark-only --benchmark-sort=name \
 	    --benchmark-columns=median,iqr,rounds $(if $(RECORD),--record $(RECORD))
 	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD))
-
-mutants: $(STAMP) ## put faults in by hand, for eight minutes; goes on where it stopped
-	$(BIN)/python tests/mutants.py --minutes 8
 
 clean: ## remove what was built
 	rm -rf _build book/reference .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
