@@ -139,7 +139,7 @@ def test_the_papers_in_the_package_are_those_of_the_bibliography():
 
 def test_the_papers_in_the_citation_file_are_those_of_the_bibliography():
     papers = {entry["title"]: entry for entry in bibtex(BIBLIOGRAPHY).values()}
-    assert len(CITATION["references"]) == 4
+    assert len(CITATION["references"]) == 5
     for reference in CITATION["references"]:
         entry = papers[reference["title"]]
         assert int(entry["year"]) == reference["year"]
