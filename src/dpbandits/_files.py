@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, and stay what they were: their links, mode and owner."""
+"""Atomic file writes that keep links, mode and owner."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Named = str | os.PathLike[str]
 
 
 def write_atomically(path: Named, content: bytes | str, *, new: bool = False) -> Path:
-    """Write `content` to `path` so that no reader, and no crash, ever sees half of it.
+    """Write `content` to `path` atomically: no reader, and no crash, ever sees half of it.
 
-    It goes to a temporary file in the same folder, is flushed to the disk, and takes the place of
-    the file in one step. Links are followed; a file that exists keeps its mode and its owner, a new
-    one has those that the system gives it (umask). A pipe, a device or a file of several names
-    (hard links) cannot be replaced and is written to. What may not be written is refused, also for
-    root. Missing folders are made. If `new`, the file must not be there. An `OSError` names `path`.
+    It is written to a temporary file in the same folder, flushed to disk, and renamed to the file
+    in one step. Links are followed; an existing file keeps its mode and owner, a new one gets the
+    system's defaults (umask). A pipe, a device or a file with several names (hard links) cannot be
+    replaced and is written to directly. A write-protected file is refused, also for root. Missing
+    folders are made. If `new`, the file must not exist. An `OSError` names `path`.
     """
     data = content.encode() if isinstance(content, str) else content
     with _named(path):
@@ -39,7 +39,7 @@ def write_atomically(path: Named, content: bytes | str, *, new: bool = False) ->
 
 
 def check_writable(path: Named) -> None:
-    """Refuse what `write_atomically` would refuse, with the same `OSError`, and write nothing."""
+    """Raise the `OSError` that `write_atomically` would raise, and write nothing."""
     with _named(path):
         target, found = _target(path)
         if _is_replaced(found) and not os.access(target.parent, os.W_OK | os.X_OK):
@@ -54,11 +54,11 @@ def renew(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Named) -> Iterator[Path]:
-    """Keep all others from a file, whatever link leads them to it; yield its own name.
+    """Lock a file against all other processes, by whatever link they open it; yield its own name.
 
-    The lock is that of the device and the number of the file, and goes with the process that has
-    it. A `BlockingIOError`, or a `FileExistsError` where there are no such locks, says that it is
-    taken; another `OSError` why there is no such file.
+    The lock belongs to the file's device and inode, and is released when its process ends. It
+    raises a `BlockingIOError`, or a `FileExistsError` where there are no such locks, if the file is
+    locked already, and another `OSError` if there is no such file.
     """
     while True:
         target = Path(os.path.realpath(path))
@@ -79,7 +79,7 @@ def locked(path: Named) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _named(path: Named) -> Iterator[None]:
-    """Name the file in what goes wrong."""
+    """Put the name of the file into errors."""
     try:
         yield
     except OSError as error:
@@ -87,7 +87,7 @@ def _named(path: Named) -> Iterator[None]:
 
 
 def _target(path: Named) -> tuple[Path, os.stat_result | None]:
-    """Return where a name leads, and what is there; refuse what is not to be written."""
+    """Return the target of a name and its status; raise if it must not be written."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -101,23 +101,23 @@ def _target(path: Named) -> tuple[Path, os.stat_result | None]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind) or stat.S_ISFIFO(kind) or _is_output(found)):
         raise OSError(errno.EINVAL, "it is no file, pipe or character device")
-    # root may write whatever it likes: a file that nobody is to write stays as it is all the same
+    # root may write any file: one that is write-protected is left alone all the same
     read_only = stat.S_ISREG(kind) and not kind & 0o222
     if not _is_output(found) and (read_only or not os.access(path, os.W_OK)):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    # what is behind /dev/stdout has no name, and needs none
+    # the file behind /dev/stdout has no name, and needs none
     return Path(os.path.realpath(path)) if stat.S_ISREG(kind) else Path(path), found
 
 
 def _is_replaced(found: os.stat_result | None) -> bool:
-    """Return whether a new file takes the place: of nothing, or of a file of one name."""
+    """Return whether a new file is renamed to the target: if there is none, or it has one name."""
     if found is None:
         return True
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not _is_output(found)
 
 
 def _is_output(found: os.stat_result | None) -> bool:
-    """Return whether a file is where this process prints."""
+    """Return whether a file is this process's stdout or stderr."""
     return found is not None and _output_to(found) is not None
 
 
@@ -131,7 +131,7 @@ def _output_to(found: os.stat_result) -> int | None:
 
 
 def _write_into(target: Path, found: os.stat_result | None, data: bytes) -> None:
-    """Write to what cannot be replaced, after what has been printed there."""
+    """Write to a file that cannot be replaced, after anything printed there."""
     descriptor = None if found is None else _output_to(found)
     if descriptor is None:
         with open(target, "wb") as stream:
@@ -143,12 +143,12 @@ def _write_into(target: Path, found: os.stat_result | None, data: bytes) -> None
 
 
 def _claim(target: Path) -> None:
-    """Take a name that nobody has."""
+    """Create a file, which must not exist."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _replace(target: Path, found: os.stat_result | None, data: bytes, new: bool) -> None:
-    """Write to a temporary file, and give it the name, the mode and the owner."""
+    """Write to a temporary file, and give it the target's name, mode and owner."""
     private = 0o666 if found is None else 0o600
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     for number in itertools.count():

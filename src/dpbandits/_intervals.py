@@ -35,23 +35,23 @@ def share_interval(count: int, n_runs: int, level: float = 0.95) -> tuple[float,
 def quantile_interval(
     values: Ints | Floats, share: float, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Return the quantile of a share of the runs, with an interval between two order statistics.
+    """Return a sample quantile, with an interval between two order statistics.
 
-    It holds the law's quantile, for every law, with at least the probability `level`; an end that
-    so few runs leave open is infinite.
+    It contains the distribution's quantile, for every distribution, with probability at least
+    `level`; an end for which there are too few runs is infinite.
     """
     ordered, tail = np.sort(values), (1 - check_fraction("level", level)) / 2
     size = len(ordered)
 
     def rank(reached: Any) -> int:
-        """Find the least rank from 0 to n + 1 at which something monotone is true."""
+        """Find the least rank from 0 to n + 1 at which a monotone predicate is true."""
         low, high = 0, size + 1
         while low < high:
             middle = (low + high) // 2
             low, high = (low, middle) if reached(middle) else (middle + 1, high)
         return low
 
-    # P(the k-th smallest is above the quantile) ≤ P(Bin(n, share) < k), and so for below
+    # P(the k-th smallest is above the quantile) ≤ P(Bin(n, share) < k), likewise below
     first = rank(lambda k: scipy.special.bdtr(k, size, share) > tail)
     last = rank(lambda k: k > size or scipy.special.bdtrc(k - 1, size, share) <= tail)
     at = min(max(int(np.ceil(share * size)), 1), size)

@@ -1,7 +1,7 @@
 """Random numbers of the operating system's secure generator, behind NumPy's `Generator`.
 
-Noise whose seed is known can be taken away, and PCG64's state can be told from what it puts out. So
-noise on rewards that somebody has given is drawn from here unless he asks for a seed.
+Noise whose seed is known can be subtracted, and the state of PCG64 can be computed from its output.
+So noise on a user's own rewards is drawn from this generator, unless a seed is given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESULTS: tuple[Any, ...] = (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double)
 
 
 class _Interface(NamedTuple):
-    """What compiled loops ask of a bit generator."""
+    """Interface of a bit generator for compiled loops."""
 
     state_address: int
     state: ctypes.c_void_p
@@ -35,12 +35,12 @@ class _Interface(NamedTuple):
 class CalledBits:
     """A bit generator for NumPy's `Generator`, in Python and in compiled loops.
 
-    It is made of the addresses of three functions that C calls, of a word of 64 bits, of one of 32
-    and of a uniform number, and of the memory that they are handed.
+    It consists of the addresses of three C functions, for a word of 64 bits, one of 32 and a
+    uniform number, and of the memory that is passed to them.
     """
 
     def __init__(self, memory: int, calls: Sequence[int]) -> None:
-        self._table = (ctypes.c_void_p * 5)(memory, *calls, calls[0])  # raw words at last
+        self._table = (ctypes.c_void_p * 5)(memory, *calls, calls[0])  # the last draws raw words
         self.lock = threading.Lock()
         new = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
@@ -56,10 +56,10 @@ class CalledBits:
 
 
 def _words(n_bytes: int) -> Any:
-    """Return an iterator of whole numbers of so many random bytes, without a line of Python.
+    """Return an iterator over integers of `n_bytes` random bytes, without a line of Python.
 
     An interrupt is raised between lines of Python: within a call from C it would be lost, and a
-    word with it. Nothing is kept between calls, which a forked process would draw again.
+    word with it. Nothing is buffered between calls, or a forked process would draw it again.
     """
     return map(int.from_bytes, map(os.urandom, itertools.repeat(n_bytes)))
 
@@ -70,7 +70,7 @@ class _SecureBits(CalledBits):
     def __init__(self) -> None:
         high = map(operator.rshift, _words(8), itertools.repeat(11))
         uniform = map(operator.mul, high, itertools.repeat(2.0**-53))
-        # handed over, and read by nobody: the functions take no argument
+        # passed, but not read: the functions take no argument
         self._memory = ctypes.c_uint64()
         self._called = [
             ctypes.CFUNCTYPE(result)(source.__next__)
@@ -80,20 +80,21 @@ class _SecureBits(CalledBits):
         super().__init__(ctypes.addressof(self._memory), calls)
 
     def spawn(self, n_children: int) -> list[_SecureBits]:
-        """Return independent ones."""
+        """Return independent generators."""
         return [_SecureBits() for _ in range(n_children)]
 
 
 def secure_generator() -> np.random.Generator:
     """Return a generator whose bits are those of the operating system's secure generator.
 
-    It has no seed and no state, so nobody can repeat what it draws: neither who publishes a result
-    nor who wants to take its noise away. Programs, plain and compiled, take it as any other.
+    It has no seed and no state, so nobody can repeat its draws: neither the publisher of a result
+    nor an attacker who wants to subtract the noise. Plain and compiled programs take it as any
+    other generator.
 
     Returns
     -------
     numpy.random.Generator
-        The generator; a draw takes some three microseconds.
+        The generator; a draw takes about three microseconds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of arguments: each ``ValueError`` names argument, value and what is allowed."""
+"""Checks of arguments: each ``ValueError`` contains the argument, its value and what is allowed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._secure import secure_generator
 
-SMALLEST = 1e-100  # what lies below would overflow in a width or a number of pulls
+SMALLEST = 1e-100  # smaller numbers would overflow in a width or a number of pulls
 
 
 def shown(value: object) -> str:
-    """Return how a message shows a value: on one line, cut where it is long.
+    """Return a value as text for a message: on one line, truncated if long.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def shown(value: object) -> str:
     Returns
     -------
     str
-        What Python calls it, at most 120 characters or so.
+        Its ``repr``, of at most about 120 characters.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def shown(value: object) -> str:
 
 
 def check_number(name: str, value: Any, allowed: str) -> float:
-    """Return a real number as a float; text and truth values are refused.
+    """Return a real number as a float; text and booleans are rejected.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def check_number(name: str, value: Any, allowed: str) -> float:
     value : object
         Its value.
     allowed : str
-        What is allowed, for the message.
+        Description of the allowed values, for the message.
 
     Returns
     -------
@@ -88,11 +88,11 @@ def check_range(
     value : object
         Its value.
     low : float
-        Least number that is allowed.
+        Smallest allowed number.
     high : float
-        Greatest number that is allowed.
+        Largest allowed number.
     allowed : str, optional
-        What is allowed, for the message; by default both ends.
+        Description of the allowed values, for the message; by default both ends.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def check_range(
     Raises
     ------
     ValueError
-        If `value` is not such a number.
+        If `value` is not an allowed number.
     """
     allowed = allowed or f"a number from {low:g} to {high:g}"
     number = check_number(name, value, allowed)
@@ -112,17 +112,17 @@ def check_range(
 
 
 def reward_of(value: Any) -> Any:
-    """Return a reward; True and False are 1 and 0, wherever rewards come from.
+    """Return a reward; True and False become 1.0 and 0.0, wherever rewards come from.
 
     Parameters
     ----------
     value : object
-        What a table, a function or a stream gave.
+        A reward of a table, a function or a stream.
 
     Returns
     -------
     object
-        The value, not checked; a truth value as a float.
+        The value, unchecked; a boolean as a float.
     """
     return float(value) if isinstance(value, bool | np.bool_) else value
 
@@ -147,7 +147,7 @@ def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
     Raises
     ------
     ValueError
-        If `value` is not such a number.
+        If `value` is not an allowed number.
     """
     if infinite:
         allowed = f"a positive number (at least {SMALLEST:g}), inf included"
@@ -174,7 +174,7 @@ def check_fraction(name: str, value: Any) -> float:
     Raises
     ------
     ValueError
-        If `value` is not such a number.
+        If `value` is not an allowed number.
     """
     allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
     return check_range(name, value, SMALLEST, math.nextafter(1.0, 0.0), allowed)
@@ -198,13 +198,13 @@ def check_order(name: str, value: Any) -> float:
     Raises
     ------
     ValueError
-        If `value` is not such a number.
+        If `value` is not an allowed number.
     """
     return check_range(name, value, 1e-3, 1.0, "a number in (0, 1], at least 0.001")
 
 
 def _power(number: int) -> str:
-    """Return how a message shows the least or greatest number allowed: a long power as a power."""
+    """Return a limit as text for a message: a large power of two or ten as a power."""
     if number < 0:
         return f"-{_power(-number)}"
     if number > 10**9:
@@ -212,25 +212,25 @@ def _power(number: int) -> str:
             return f"2**{number.bit_length() - 1}"
         if (number + 1).bit_count() == 1:
             return f"2**{number.bit_length()} - 1"
-        exponent = round(math.log10(number))  # of a number that may be too long to write
+        exponent = round(math.log10(number))  # the number may have too many digits to write
         if number == 10**exponent:
             return f"10**{exponent}"
     return str(number)
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """Return a whole number from `minimum` to `maximum` as an int.
+    """Return an integer from `minimum` to `maximum` as an int.
 
     Parameters
     ----------
     name : str
         Name of the argument, for the message.
     value : object
-        Its value; a float such as 1e6 is a whole number, a truth value is not.
+        Its value; a float such as 1e6 is accepted, a boolean is not.
     minimum : int
-        Least number that is allowed.
+        Smallest allowed number.
     maximum : int, optional
-        Greatest number that is allowed; without it, any.
+        Largest allowed number; unlimited by default.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     Raises
     ------
     ValueError
-        If `value` is not such a number.
+        If `value` is not an allowed number.
     """
     if type(value) is int and minimum <= value and (maximum is None or value <= maximum):
         return value
@@ -272,7 +272,7 @@ def check_jobs(name: str, value: Any) -> int:
     Returns
     -------
     int
-        The number; −1 stands for all processors.
+        The number; −1 means all processors.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def check_seed(name: str, value: Any) -> list[int]:
     name : str
         Name of the argument, for the message.
     value : object
-        Its value: a whole number of at least 0, or several.
+        Its value: an integer of at least 0, or several.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def check_seed(name: str, value: Any) -> list[int]:
 
 
 def check_kind(name: str, value: Any, kind: type, example: str) -> None:
-    """Refuse what is not of a kind.
+    """Raise if not an instance of `kind`.
 
     Parameters
     ----------
@@ -336,14 +336,14 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
     value : object
         Its value.
     kind : type
-        The class that is allowed, with those below it.
+        The allowed class, with its subclasses.
     example : str
-        One such value, for the message.
+        An example of an allowed value, for the message.
 
     Raises
     ------
     ValueError
-        If `value` is not of this kind.
+        If `value` is not an instance of it.
     """
     if not isinstance(value, kind):
         what = kind.__name__
@@ -353,7 +353,7 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
 
 
 def check_function(name: str, value: Any) -> Any:
-    """Return what can be called.
+    """Return a callable.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ def check_function(name: str, value: Any) -> Any:
     Raises
     ------
     ValueError
-        If `value` cannot be called.
+        If `value` is not callable.
     """
     if not callable(value):
         raise ValueError(f"{name}={shown(value)} is not a function; allowed: what can be called")
@@ -403,7 +403,7 @@ def check_generator(name: str, value: Any) -> Rng:
 
 
 def check_noise(name: str, value: Any) -> Rng:
-    """Return a source of noise on what is given; without one, the secure generator.
+    """Return a source of noise for given rewards; by default the secure generator.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def check_noise(name: str, value: Any) -> Rng:
 
 
 _MOST_LISTED = 12
-"""Choices that a message lists, at most; of more it names the nearest."""
+"""Most choices that a message lists; of more it lists the nearest."""
 
 
 def _bare(text: str) -> str:
@@ -434,7 +434,7 @@ def _bare(text: str) -> str:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return a word that is one of several; of a long list the nearest are named.
+    """Return a word that is one of several; the message lists the nearest of a long list.
 
     Parameters
     ----------
@@ -443,7 +443,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     value : object
         Its value.
     choices : tuple of str
-        The words that are allowed.
+        The allowed words.
 
     Returns
     -------
@@ -494,7 +494,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_values(name: str, value: Any, low: float, high: float) -> Floats:
-    """Return numbers from `low` to `high` as floats.
+    """Return an array of numbers from `low` to `high` as floats.
 
     Parameters
     ----------
@@ -503,9 +503,9 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     value : object
         Its value: a number, or an array of numbers.
     low : float
-        Least number that is allowed.
+        Smallest allowed number.
     high : float
-        Greatest number that is allowed.
+        Largest allowed number.
 
     Returns
     -------
@@ -525,7 +525,7 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
     if values.ndim == 0:
         number = value[()] if isinstance(value, np.ndarray) else value
         values = np.asarray(check_number(name, number, allowed))
-    if values.dtype == object:  # whole numbers beyond 64 bits, or no numbers
+    if values.dtype == object:  # integers beyond 64 bits, or no numbers
         with contextlib.suppress(ValueError):
             numbers_of = [check_number(name, each, allowed) for each in values.flat]
             values = np.reshape(numbers_of, values.shape)

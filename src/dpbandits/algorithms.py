@@ -1,7 +1,7 @@
-"""The registries: every algorithm by its name, for tests, tables, reference and command line.
+"""The registries: every algorithm by name, for tests, tables, reference and command line.
 
-An algorithm joins with one line here, the import of its class, and its name in
-``dpbandits.__all__``, which is a literal because type checkers read no other.
+To add an algorithm, import its class here, and add its name to ``dpbandits.__all__``, which is a
+literal because type checkers cannot read anything else.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from dpbandits.stopping.promised import DPPromisedStop as DPPromisedStop
 
 
 def _entered(base: Any) -> dict[str, Any]:
-    """Return name → class of what is imported above and is an algorithm of this kind."""
+    """Return name → class of the algorithms of this kind that are imported above."""
     return {
         name: value
         for name, value in globals().items()

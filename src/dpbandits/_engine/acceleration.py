@@ -1,10 +1,10 @@
-"""Accelerators: what plays an algorithm faster than its own plain program, and when it may.
+"""Accelerators: functions that play an algorithm faster than its plain program, and when they may.
 
 Each algorithm has one plain program: `play`, `decide` or `stop`; a counter, which is not an
-algorithm, has `counter`. An accelerator is a function that gives the same law for exactly one class
-and one type of input. It is used only while the program that it stands for is the class's own: a
-subclass, whatever it changes, is played by its own program, unless accelerators are entered for it
-as well.
+algorithm, has `counter`. An accelerator is a function that gives the same distribution of runs, for
+exactly one class and one type of input. It is used only while the class has not replaced the
+program that it accelerates: a subclass, whatever it changes, is played by its own program, unless
+accelerators are registered for it as well.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 REFERENCE = "reference"
-"""Name of an algorithm's plain program, where a name of what plays is asked for."""
+"""Name of an algorithm's plain program in ``how=...``."""
 PROGRAMS = ("play", "decide", "stop", "counter")
-"""Names of the methods that are plain programs, in the order in which they are looked for."""
+"""Names of the methods that are plain programs, in the order of the search."""
 _FOLDERS = ("dpbandits._engine.accelerators.", "dpbandits.auditing.")
 _WITHIN = " within each part"
 _ONE_DIGIT_UP = Context(prec=1, rounding=ROUND_CEILING)
@@ -54,7 +54,7 @@ class TableRuns:
 
 
 class ExactRun:
-    """Type of input of the exact laws, by which what is audited need not be run at all.
+    """Type of input of exact distributions, with which an audit needs no runs.
 
     Examples
     --------
@@ -66,21 +66,19 @@ class ExactRun:
 
 @dataclass(frozen=True)
 class Accelerator:
-    """What plays an algorithm faster than its own plain program; `accelerates` enters it.
+    """A function that plays an algorithm faster than its plain program; `accelerates` registers it.
 
     Attributes
     ----------
     run : callable
         Plays the algorithm, its first argument.
     name : str
-        What it is called in ``how=...``.
-    error, error_a_pull : float
-        A run of T pulls has a law whose distance from the program's, in total variation, is at
-        most ``error + T * error_a_pull``.
+        Its name in ``how=...``. error, error_a_pull : float The distribution of a run of T pulls is
+        within ``error + T * error_a_pull`` of the program's, in total variation.
     program : callable
-        The plain program for which it stands.
+        The plain program that it accelerates.
     fits : callable, optional
-        From an algorithm to whether it plays that; None is that it plays all of the class.
+        Returns whether it plays a given algorithm; None means every algorithm of the class.
 
     Examples
     --------
@@ -98,7 +96,7 @@ class Accelerator:
     fits: Callable[[Any], bool] | None = None
 
     def distance(self, pulls: int) -> float:
-        """Bound the distance of a run's law from the plain program's.
+        """Bound the distance between a run's distribution and the plain program's.
 
         Parameters
         ----------
@@ -114,7 +112,7 @@ class Accelerator:
 
     @property
     def many(self) -> Callable[..., Any] | None:
-        """What plays many runs at once, as `run` plays one; None if nothing was entered."""
+        """Function that plays many runs at once, as `run` plays one; None if none is registered."""
         return _many.get(self.run)
 
 
@@ -138,25 +136,26 @@ def accelerates(
     error_a_pull: float = 0.0,
     when: Callable[[Any], bool] | None = None,
 ) -> Callable[[Function], Function]:
-    """Enter a function as an accelerator: a decorator.
+    """Register a function as an accelerator: a decorator.
 
     Parameters
     ----------
     *kinds : type
-        Classes of algorithms, each exactly as it is: subclasses are not meant.
+        Classes of algorithms, each exactly: subclasses are not included.
     on : type
-        Type of the input, exactly: of a source of rewards, such as
-        `dpbandits.rewards.sources.DrawnRewards`; or, for stopping rules, whatever their law of
-        samples, `dpbandits.rewards.laws.Law`; or `TableRuns`, or `ExactRun`.
+        Type of the input, exactly: a source of rewards, such as
+        `dpbandits.rewards.sources.DrawnRewards`; for stopping rules `dpbandits.rewards.laws.Law`,
+        whatever the distribution of samples; or `TableRuns`, or `ExactRun`.
     name : str
-        What it is called in ``how=...``. Of those that are entered for a class and a type of
-        input, the first that fits the algorithm is the default.
+        Its name in ``how=...``. Of those registered for a class and a type of input, the first that
+        fits the algorithm is the default.
     error, error_a_pull : float
-        Bound on the distance, in total variation, of a run's law from that of the plain program: a
-        part that does not depend on the number of pulls, and a part for each pull, both in [0, 1].
+        Bound on the total-variation distance between a run's distribution and the plain program's:
+        a part that does not depend on the number of pulls, and a part for each pull, both in [0,
+        1].
     when : callable, optional
-        From an algorithm of the class to whether the function does for it what its name says. None
-        is for all of the class.
+        Returns whether the function can play a given algorithm of the class. None means all of
+        them.
 
     Returns
     -------
@@ -166,9 +165,9 @@ def accelerates(
     Raises
     ------
     ValueError
-        If a class has no plain program or has an accelerator of that name already, or if the
-        function is elsewhere than in `dpbandits._engine.accelerators`, in `dpbandits.auditing` or
-        in the module of the class: worker processes would not find it.
+        If a class has no plain program or already has an accelerator of that name, or if the
+        function is defined outside `dpbandits._engine.accelerators`, `dpbandits.auditing` and the
+        module of the class: worker processes would not find it.
     """
     error = check_range("error", error, 0.0, 1.0)
     error_a_pull = check_range("error_a_pull", error_a_pull, 0.0, 1.0)
@@ -193,19 +192,19 @@ def accelerates(
 
 
 def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Enter what plays many runs in one compiled call, as an accelerator plays one: a decorator.
+    """Register a function that plays many runs in one compiled call: a decorator.
 
-    It begins the streams of random numbers one after the other, and draws from each what the
-    accelerator draws, so that the runs are the same to the bit. What it takes ends with the
-    `Streams` of n runs in place of the accelerator's generator. Of a regret algorithm it takes
-    before them the gaps (K,) and whether each run draws an order of the arms, and returns regret
-    (n, C), pulls (n, K) and the ends of each run's epochs; of an identifier it returns
-    recommendations (n,), −1 of runs that were ended, and pulls (n, K).
+    It starts the streams of random numbers one after the other, and makes the accelerator's draws
+    from each, so that the runs are the same to the bit. Its last argument is the `Streams` of n
+    runs, in place of the accelerator's generator. For a regret algorithm the two arguments before
+    it are the gaps (K,) and whether each run draws an order of the arms, and it returns regret (n,
+    C), pulls (n, K) and the ends of each run's epochs; for an identifier it returns recommendations
+    (n,), −1 for runs that were cut off, and pulls (n, K).
 
     Parameters
     ----------
     run : callable
-        The accelerator, which `accelerates` enters.
+        The accelerator, which `accelerates` registers.
 
     Returns
     -------
@@ -221,7 +220,7 @@ def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
 
 
 def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
-    """Return the accelerators of a class on a type of input: the first that fits is the default.
+    """Return the accelerators of a class on a type of input; the first that fits is the default.
 
     Parameters
     ----------
@@ -231,7 +230,7 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
     Returns
     -------
     tuple of Accelerator
-        Those whose plain program is in force; empty if there is none.
+        Those whose plain program the class has not replaced; empty if there is none.
 
     Examples
     --------
@@ -247,7 +246,7 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
 
 
 def entered() -> dict[tuple[type, type], tuple[Accelerator, ...]]:
-    """Return all that is entered.
+    """Return every registered accelerator.
 
     Returns
     -------
@@ -258,7 +257,7 @@ def entered() -> dict[tuple[type, type], tuple[Accelerator, ...]]:
 
 
 def _parts(algorithm: Any, on: type, pulls: int = 1) -> Iterable[tuple[Any, int]]:
-    """Return what an algorithm's plain program lets others play, and how many pulls of each."""
+    """Return the algorithms to which a plain program delegates, and the number of pulls of each."""
     found: Iterable[tuple[Any, int]] = ()
     if on not in (TableRuns, ExactRun) and hasattr(algorithm, "parts"):
         found = algorithm.parts(pulls)
@@ -266,19 +265,19 @@ def _parts(algorithm: Any, on: type, pulls: int = 1) -> Iterable[tuple[Any, int]
 
 
 def _fitting(algorithm: Any, on: type) -> dict[str, Accelerator]:
-    """Return the accelerators of an algorithm itself by their names: the default comes first."""
+    """Return the accelerators of the algorithm itself by name: the default comes first."""
     found = accelerators(type(algorithm), on)
     return {each.name: each for each in found if each.fits is None or each.fits(algorithm)}
 
 
 def _names(algorithm: Any, on: type) -> tuple[str, ...]:
-    """Return the names of the accelerators of an algorithm, and of what its program lets play."""
+    """Return the names of the accelerators of an algorithm and of those to which it delegates."""
     within = [name for part, _ in _parts(algorithm, on) for name in _names(part, on)]
     return tuple(dict.fromkeys([*_fitting(algorithm, on), *within]))
 
 
 def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Accelerator | None:
-    """Return what plays an algorithm on a type of input; None is its plain program.
+    """Return the accelerator of an algorithm on a type of input; None for its plain program.
 
     Parameters
     ----------
@@ -287,10 +286,10 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     on : type
         Type of the input, exactly.
     how : str, optional
-        Name of an accelerator, or "reference" for the plain program. None is the first accelerator
-        that was entered and fits, or, if there is none or if Numba's compiler is switched off
-        (``NUMBA_DISABLE_JIT=1``), the plain program. Where the plain program lets another
-        algorithm play, as `GuessAndDouble` has it, the name may be one of that one's accelerators.
+        Name of an accelerator, or "reference" for the plain program. None is the first registered
+        accelerator that fits, or, if there is none or if Numba's compiler is switched off
+        (``NUMBA_DISABLE_JIT=1``), the plain program. Where the plain program delegates to another
+        algorithm, as `GuessAndDouble` does, the name may be that of an accelerator of the other.
 
     Returns
     -------
@@ -316,7 +315,7 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
 
 
 def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
-    """Say what plays an algorithm, and how far its law is from the plain program's.
+    """Describe what plays an algorithm, and how far its distribution is from the plain program's.
 
     Parameters
     ----------
@@ -332,8 +331,8 @@ def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
     Returns
     -------
     str
-        Name of the accelerator, "reference", or what plays the parts that the plain program lets
-        others play; with the error of the law, rounded up, if it has one.
+        Name of the accelerator, "reference", or the accelerator of the algorithms to which the
+        plain program delegates; with the error of the distribution, rounded up, if there is one.
 
     Raises
     ------
@@ -354,7 +353,7 @@ def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
 
 
 def _played(algorithm: Any, on: type, how: str | None, pulls: int) -> tuple[str, float]:
-    """Return the name of what plays, and the error of its law; parts add theirs up."""
+    """Return the name of what plays and the error of its distribution, summed over parts."""
     fast = accelerator_for(algorithm, on, how)
     if fast is not None:
         return fast.name, fast.distance(pulls)

@@ -1,10 +1,10 @@
-"""Epochs of the eliminations whose tests are as wide as they must be, and no wider.
+"""Epochs of the eliminations whose tests are only as wide as necessary.
 
-What decides is the difference of two noisy sums of n rewards. Given the noise Z in it, exceeding
-its mean by x has probability e^(−g((x − Z)⁺)) at most, with g of Hoeffding or of Bennett; so over
-the noise it is E e^(−g((x − Z)⁺)) at most. This expectation is bounded from above: the noise is cut
-into cells, and all mass of a cell stands at its upper end. No term is negative, and the bound is a
-bound whatever the cells are. Proof: :prf:ref:`lem-cells`.
+The test statistic is the difference of two noisy sums of n rewards. Given its noise Z, it exceeds
+its mean by x with probability at most e^(−g((x − Z)⁺)), with g of Hoeffding or of Bennett; averaged
+over the noise, at most E e^(−g((x − Z)⁺)). This expectation is bounded from above: the noise is cut
+into cells, and the mass of a cell is moved to its upper end. All terms are nonnegative, so the
+bound is valid for any choice of cells. Proof: :prf:ref:`lem-cells`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = [
 
 Horizon = Annotated[int, whole(2, MOST_PULLS)]
 """A horizon T, from 2 to 2^62."""
-_FAR, _NEAR = 1e-4, 1e-3  # what the cells leave above, as a part of the level, and below
+_FAR, _NEAR = 1e-4, 1e-3  # mass left out above the cells and below, relative to the level
 
 
 class NoiseCells(NamedTuple):
-    """A law of finitely many values that lies above that of the noise in a difference.
+    """A discrete distribution that stochastically dominates the noise in a difference.
 
     Attributes
     ----------
     ends : numpy.ndarray of float, shape (m,)
-        Upper ends of the cells, increasing; the last is infinite, unless there is no noise.
+        Upper ends of the cells, increasing; the last is infinite if there is noise.
     masses : numpy.ndarray of float, shape (m,)
         Probabilities of the cells.
 
@@ -60,7 +60,7 @@ class NoiseCells(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def noise_cells(draws: int, scale: float, level: float, cells: int = 1024) -> NoiseCells:
-    """Cut the sum of some Laplace variables of mean 0 into cells.
+    """Discretise the sum of some Laplace variables of mean 0.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def tuned_epochs(
 ) -> Ints:
     """Return the pulls of a viable arm in each epoch of `TunedDPSE`.
 
-    In epoch e = 1, …, E = ⌈½ log2 T⌉ they are the least n that is found with
+    In epoch e = 1, …, E = ⌈½ log2 T⌉ they are the least n found with
     E e^(−(n·Δ_e/2 − Z)⁺²/n) ≤ p = β/((K − 1)E), where Δ_e = 2^−e and Z is the difference of two
     Laplace variables of scale 1/ε. Bounds on them: :prf:ref:`lem-tuned-epochs`.
 
@@ -145,7 +145,7 @@ def _tuned_epochs(n_arms: int, horizon: int, beta: float, epsilon: float) -> Int
         low, high = 0, math.floor(min(most, horizon)) + 1
         if gap <= epsilon / 2:
             high = min(high, math.ceil(4 * (math.log(1 / level) + 2 * math.log(4 / 3)) / gap**2))
-        while high - low > 1:  # that `high` will do is known
+        while high - low > 1:  # `high` is known to suffice
             middle = (low + high) // 2
             if difference_tail_kernel(middle * gap / 2, middle, math.inf, *cells) <= level:
                 high = middle
@@ -159,28 +159,28 @@ def _tuned_epochs(n_arms: int, horizon: int, beta: float, epsilon: float) -> Int
     return found
 
 
-# ---------------------------------------------------------------------- epochs that see variances
+# -------------------------------------------------------------------- epochs that use variances
 
 _VARIANCE_STEPS, _SUM_STEPS = 128, 16  # points of the two grids in an octave
 
 
 class BennettPlan(NamedTuple):
-    """What `BennettDPSE` does in its E epochs: releases at points fixed beforehand, and tests.
+    """Plan of the E epochs of `BennettDPSE`: releases at times fixed beforehand, and tests.
 
     Attributes
     ----------
     pulls : numpy.ndarray of int, shape (E + 1,)
-        Pulls of each viable arm in each epoch. The last is T, more than two arms are ever left.
+        Pulls of each viable arm in each epoch. The last is T, more than a run has left.
     rewards : numpy.ndarray of float, shape (E,)
         Number n of an arm's rewards in the test at the end of each epoch.
     noise : numpy.ndarray of float, shape (E,)
-        u/ε: what the noise in n times an arm's variance exceeds with probability p at most.
+        u/ε: the noise in n times an arm's variance exceeds it with probability at most p.
     variances : numpy.ndarray of float, shape (J,)
         Grid of variances of one arm, from 1/4 downwards.
     least_spreads : numpy.ndarray of float, shape (E, J)
-        Least estimate of an arm's variance that agrees with each variance of the grid.
+        Least estimate of an arm's variance that is consistent with each variance of the grid.
     leads : numpy.ndarray of float, shape (E, I)
-        Lead that drops an arm, if the variances of two arms add up to (1/2)·2^(−i/16) at most.
+        Lead that eliminates an arm, if the variances of two arms add up to at most (1/2)·2^(−i/16).
 
     Examples
     --------
@@ -203,9 +203,9 @@ def bennett_kept_kernel(
 ) -> NDArray[np.bool_]:
     """Return which arms stay after the test of an epoch.
 
-    Arm a goes if the noisy sum of some arm i leads by more than what the variances of both allow.
-    An i that is behind another arm, and has no lesser variance, need not be looked at: what goes
-    is the same.
+    Arm a is eliminated if the noisy sum of some arm i leads by more than the variances of both
+    allow. An arm i that trails another arm, and has no smaller variance, need not be considered:
+    the result is the same.
 
     Shapes: `sums` (K,), `spreads` (K,) → (K,).
 
@@ -216,12 +216,12 @@ def bennett_kept_kernel(
     [True, False, True]
     """
     n, noise, least = plan.rewards[epoch], plan.noise[epoch], plan.least_spreads[epoch]
-    places = np.empty(sums.size, np.int64)  # on the grid: the further, the less the variance
+    places = np.empty(sums.size, np.int64)  # on the grid: the further, the smaller the variance
     rivals, count = np.empty(least.size, np.int64), 0
     for i in range(sums.size):
         mean = min(max(sums[i] / n, 0.0), 1.0)
         spread = max(mean * (1.0 - mean) - (spreads[i] - noise) / n, 0.0)
-        low, high = 0, least.size  # variances up to `low` are too great for this estimate
+        low, high = 0, least.size  # variances up to `low` are too large for this estimate
         while high > low:
             middle = (low + high) // 2
             if spread < least[middle]:
@@ -283,7 +283,7 @@ def _fill_tests(plan: BennettPlan, epoch: int, level: float, ends: Floats, masse
     high = math.sqrt(n * more) + plan.noise[epoch]
     for i in range(plan.leads.shape[1]):
         both = 0.5 * 2.0 ** (-i / _SUM_STEPS)
-        if both >= -2.0 * math.expm1(-ell / n):  # lesser variances agree with every estimate
+        if both >= -2.0 * math.expm1(-ell / n):  # smaller variances fit every estimate
             high = min(high, math.sqrt(2.0 * n * both * more) + more / 3.0 + plan.noise[epoch])
             low = 0.9 * high
             while difference_tail_kernel(low, n, both, ends, masses) <= level:

@@ -1,9 +1,9 @@
-"""Compiled functions, kept on disk until something that they were compiled from changes.
+"""Compiled functions, cached on disk until one of their source files changes.
 
 Numba compiles the functions that a kernel calls *into* the kernel, also those of other files, but
-compares only the kernel's own file with what lies on the disk. Kernels of `kernel` are compared by
-the content of every source file that can have gone into them, so that an edit of the noise
-compiles anew what draws it, and nothing else.
+its cache compares only the kernel's own file. The cache of `kernel` compares the content of every
+source file that a kernel can depend on, so that after an edit of the noise only the kernels that
+draw it are recompiled.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ R = TypeVar("R")
 ErrorModel = Literal["python", "numpy"]
 
 _njit = cast("Callable[..., Any]", njit)
-_IN_PARTS = numba.__version__.startswith("0.68.")  # others are compiled as Numba does it
+_IN_PARTS = numba.__version__.startswith("0.68.")  # other versions compile as Numba does
 
 STARTED = time.time()
-"""When this process read the package: what was edited later may not be what runs here."""
+"""When this process read the package: files edited later may differ from the code in memory."""
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder of the package."""
 INSTALLED = {"site-packages", "dist-packages"}
-"""Folders of which only the package in question is read, not all that lies beside it."""
+"""Folders in which only the package in question is read, not its neighbours."""
 
 
 @overload
@@ -64,42 +64,43 @@ def kernel(
     borrows: bool = False,
     within: bool = False,
 ) -> Any:
-    """Compile a function when it is first called, and keep the result on the disk.
+    """Compile a function when it is first called, and cache the result on disk.
 
     It is Numba's `njit` with ``nogil=True`` and a cache that goes stale with every file that the
-    function's own imports, not with its own alone. `NUMBA_DISABLE_JIT` gives the function back
-    as it is; `NUMBA_CACHE_DIR` moves the cache.
+    function's own file imports. `NUMBA_DISABLE_JIT` returns the function unchanged;
+    `NUMBA_CACHE_DIR` moves the cache.
 
     Parameters
     ----------
     function : callable
-        What is compiled. An overload that is chosen by the type of an argument stands in the file
+        The function to compile. An overload chosen by the type of an argument must be in the file
         of that type, or in one that this function's file imports.
     error_model : {"python", "numpy"}
-        Whether a division by 0 raises `ZeroDivisionError` or gives an infinity or nan.
+        Whether a division by 0 raises `ZeroDivisionError` or returns an infinity or nan.
     borrows : bool
         Whether it only reads and writes the arrays and generators that it is given: it makes no
-        array and returns none. Then kernels that call it have it compiled without counting who
-        holds them, which in a short loop takes a fifth of the time.
+        array and returns none. Then it is compiled into its callers without reference counts, which
+        take a fifth of the time in a short loop.
     within : bool
-        Whether it becomes a part of each kernel that calls it, before that is compiled; for what is
-        called at one place, such as the run in a loop over runs. What it calls is then optimised
-        once less: LLVM does so anew for each kernel on the way to the outermost.
+        Whether it is inlined into each kernel that calls it, before that is compiled; for a
+        function with one caller, such as the run in a loop over runs. The functions that it calls
+        are then optimised once less: LLVM repeats that for each kernel up to the outermost.
 
     Returns
     -------
     callable
-        The compiled function, of the same signature; a decorator, if no function was given.
+        The compiled function, with the same signature; a decorator, if no function was given.
 
     Raises
     ------
     TypeError
-        When it is compiled for another kernel, if it borrows and returns an array.
+        When it is compiled for another kernel, if `borrows` is set and it returns an array.
 
     Notes
     -----
-    A kernel that takes a kernel as an argument is compiled anew in each process: Numba recognises
-    no function that it reads from the disk. Let the type of an argument choose, by an overload.
+    A kernel that takes a kernel as an argument is compiled anew in each process: Numba does not
+    recognise a function that it reads from disk. Choose by the type of an argument instead, with an
+    overload.
 
     Examples
     --------
@@ -109,9 +110,9 @@ def kernel(
     >>> double(1.5), interpreted(double)(1.5)
     (3.0, 3.0)
     """
-    # a wrapper for C, which nothing calls, would be a tenth of the time that compiling takes
+    # a C wrapper, which nothing calls, would take a tenth of the compile time
     told: dict[str, Any] = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
-    told["_nrt"] = True  # Numba's own; what does not say it inherits it from the kernel that calls
+    told["_nrt"] = True  # Numba's flag; a function without it inherits it from its caller
     if within:
         told["inline"] = "always"
 
@@ -124,7 +125,7 @@ def kernel(
         dispatcher: Any = _njit(**told, **whole)(function)
         if dispatcher is not function:
             dispatcher._cache = _Cache(function)
-            # called from Python it counts: Numba would never let go of a generator
+            # called from Python, references are counted: else Numba would never free a generator
             if not (_IN_PARTS or borrows):
                 return cast("Callable[P, R]", dispatcher)
             part: Any = _njit(**told | own)(function)
@@ -147,7 +148,7 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
     Returns
     -------
     callable
-        What runs as plain Python, except for the kernels that it calls.
+        A function that runs as plain Python, except for the kernels that it calls.
 
     Examples
     --------
@@ -180,24 +181,24 @@ def trailing_zeros(n: int) -> int:
 
 @compiled_as(trailing_zeros)
 def _compiled_trailing_zeros(n):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    # Numba compares the signatures of the two functions, and its own gives the context itself.
+    # Numba compares the signatures of the two functions, and passes the context itself.
     return (lambda n: lowest_set_bit(n)) if isinstance(n, types.Integer) else None  # type: ignore[call-arg]
 
 
 def by_type(declared: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that is another one for each type of its first argument: a decorator.
+    """Return a function that dispatches on the type of its first argument: a decorator.
 
-    Kernels may call it; what it is for a type is chosen when they are compiled.
+    Kernels may call it; the implementation is chosen when they are compiled.
 
     Parameters
     ----------
     declared : callable
-        What tells the arguments, and what they mean; it is never run.
+        Declares the arguments and their meaning; it is never run.
 
     Returns
     -------
     callable
-        The function. `entered_for` enters what it is for a type.
+        The function. `entered_for` registers its implementation for a type.
 
     Examples
     --------
@@ -228,7 +229,7 @@ def by_type(declared: Callable[P, R]) -> Callable[P, R]:
 def entered_for(
     function: Callable[..., R], kind: type
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Enter what a function of `by_type` is for a type: a decorator.
+    """Register the implementation of a function of `by_type` for a type: a decorator.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ def entered_for(
     Returns
     -------
     callable
-        The decorator; it returns what it enters as it is.
+        The decorator; it returns the implementation unchanged.
     """
 
     def enter(body: Callable[P, R]) -> Callable[P, R]:
@@ -250,7 +251,7 @@ def entered_for(
     return enter
 
 
-# ------------------------------------------------------------------ what a kernel is compiled from
+# ------------------------------------------------------------------------ source files of a kernel
 
 # Names in parentheses, with comments, or up to the end of the line, which a backslash continues.
 _IMPORT = re.compile(
@@ -263,8 +264,8 @@ _IGNORED = re.compile(r"#[^\n]*|[\\()]")
 def source_files(path: str) -> frozenset[str]:
     """Return a source file and those that it imports, directly or not.
 
-    Followed are the modules of its own package, those that lie beside it (unless it is
-    installed) and those of `dpbandits`; also imports inside functions.
+    It follows the modules of the file's own package, those beside it (unless it is installed) and
+    those of `dpbandits`, and also imports inside functions.
 
     Parameters
     ----------
@@ -301,7 +302,7 @@ def _read(path: str) -> tuple[bytes, tuple[str, ...]]:
 
 @cache
 def _read_version(path: str, *version: int) -> tuple[bytes, tuple[str, ...]]:
-    """Read one state of a file, told by its time and size, only once."""
+    """Read one version of a file, identified by its time and size, only once."""
     with open(path, "rb") as stream:
         content = stream.read()
     text = "\n" + content.decode("utf-8", "replace").replace(";", "\n")
@@ -323,7 +324,7 @@ def _imported(path: str, text: str) -> Iterator[str]:
 
 
 def _folder(path: str, name: str) -> str | None:
-    """Return where the module `name`, as `path` imports it, would lie; None if not followed."""
+    """Return the folder of the module `name`, as `path` imports it; None if it is not followed."""
     absolute = name.lstrip(".")
     if absolute != name:
         start = path
@@ -358,9 +359,9 @@ def _module(stem: str) -> str | None:
 
 
 def _stamp(files: frozenset[str]) -> str:
-    """Return what differs whenever the content of some file, or the set of files, does.
+    """Return a hash of the contents and names of some files.
 
-    Files are named from the folder that holds their package: a copy elsewhere has the same stamp.
+    Files are named relative to the folder of their package: a copy elsewhere has the same stamp.
     """
     told = hashlib.sha256()
     for name, digest in sorted((os.path.relpath(f, _root(f)[0]), _read(f)[0]) for f in files):
@@ -369,7 +370,7 @@ def _stamp(files: frozenset[str]) -> str:
 
 
 def _edited(files: frozenset[str]) -> bool:
-    """Return whether some file changed since this process started, and is perhaps not what runs."""
+    """Return whether some file changed since this process started, so that older code may run."""
     states = [os.stat(path) for path in files]
     return any(max(state.st_mtime, state.st_ctime) > STARTED for state in states)
 
@@ -390,7 +391,7 @@ def _named_in(kind: Any) -> Iterator[Any]:
 
 
 def _holds_memory(kind: Any) -> bool:
-    """Return whether values of a type hold memory that somebody has to free."""
+    """Return whether values of a type own memory that must be freed."""
     if isinstance(kind, types.BaseTuple):
         return any(_holds_memory(each) for each in cast(Any, kind))
     return not isinstance(kind, types.Number | types.Boolean | types.NoneType | types.Literal)
@@ -398,7 +399,7 @@ def _holds_memory(kind: Any) -> bool:
 
 @cache
 def _warn_of_no_cache(reason: str) -> None:
-    """Say in one line, once in a program, that it starts slowly and why."""
+    """Warn in one line, once in a program, that it starts slowly and why."""
     if _warn_of_no_cache.cache_info().currsize == 0 and current_process().name == "MainProcess":
         warnings.warn_explicit(
             f"compiled functions cannot be kept on the disk ({reason}): each program compiles them "
@@ -410,12 +411,12 @@ def _warn_of_no_cache(reason: str) -> None:
 
 
 class _Index(IndexDataCacheFile):
-    """Numba's files of a function; what cannot be read, or names what has moved, counts as none."""
+    """Numba's index of a function; an unreadable one, or one of moved code, counts as empty."""
 
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except Exception:  # a spoilt file raises whatever its bytes mean
+        except Exception:  # a corrupted file can raise anything
             return {}
 
     def _load_data(self, name: str) -> Any:
@@ -426,7 +427,7 @@ class _Index(IndexDataCacheFile):
 
 
 class _Versions(FunctionCache):
-    """Numba's files of one function, with a stamp of all that it was compiled from."""
+    """Numba's files of one function, with a stamp of its source files."""
 
     def __init__(self, function: Callable[..., Any], part: bool, borrows: bool) -> None:
         self._impl_class = PartsOnDisk if part else CompileResultCacheImpl
@@ -434,14 +435,14 @@ class _Versions(FunctionCache):
         self._kind = part, borrows
         source = inspect.getfile(function)
         own = None
-        if not os.path.isfile(source):  # a notebook's cell, which imports what it likes
+        if not os.path.isfile(source):  # a notebook's cell, which can import anything
             own, source = self._impl.locator.get_source_stamp(), os.path.join(HERE, "__init__.py")
         self._source, self.files = source, source_files(source)
         self._stamp = _stamp(self.files)
         self._cache_file = _Index(self._cache_path, self._impl.filename_base, (self._stamp, own))
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        """Add to Numba's key the files of the types and functions that are handed over."""
+        """Add the files of the types and functions in the signature to Numba's key."""
         arguments, _ = sigutils.normalize_signature(signature)
         named = {each for kind in arguments for each in _named_in(kind)}
         files = {inspect.getfile(each) for each in named} - self.files
@@ -450,7 +451,7 @@ class _Versions(FunctionCache):
         return (*super()._index_key(signature, codegen), stamp, self._kind)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return what is kept, if it can be read."""
+        """Return the cached result, if it can be read."""
         try:
             return super().load_overload(signature, context)
         except OSError:
@@ -467,9 +468,9 @@ class _Versions(FunctionCache):
 
 
 class FromC:
-    """A function of an address that C can call: compiled when its own address is asked for.
+    """A function of an address that C can call, compiled when its own address is first needed.
 
-    It is kept on the disk as kernels are.
+    It is cached on disk as kernels are.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -485,7 +486,7 @@ class FromC:
 
     @property
     def address(self) -> int:
-        """Where C finds it."""
+        """Address for C."""
         found: int = self._compiled.address
         return found
 
@@ -499,7 +500,7 @@ class _Cache:
         self._function, self._part, self._borrows = function, part, borrows
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Refuse an array that is returned by who borrows: it could be freed too early."""
+        """Reject a kernel that borrows and returns an array: it could be freed too early."""
         if self._borrows and _holds_memory(result.signature.return_type):
             name = self._function.__qualname__
             raise TypeError(f"{name} returns an array; allowed: numbers, as it borrows")
@@ -509,7 +510,7 @@ class _Cache:
     def _versions(self) -> Any:
         try:
             versions = _Versions(self._function, self._part, self._borrows)
-        except (OSError, RuntimeError, TypeError):  # no file, or no folder that can be written
+        except (OSError, RuntimeError, TypeError):  # no file, or no writable folder
             if os.path.isfile(self._function.__code__.co_filename):
                 _warn_of_no_cache("no folder can be written")
             return NullCache()
@@ -519,22 +520,22 @@ class _Cache:
         return getattr(self._versions, name)
 
 
-# ---------------------------------------------------------------------------- what kernels share
+# ------------------------------------------------------------------------------- shared by kernels
 
 
 @kernel(borrows=True)
 def copy_into(target: Any, values: Any) -> None:
     """Write values into an array of one axis and the same length.
 
-    Numba compiles ``target[:] = values`` for two seconds in each process, most of the time for the
-    words of an error.
+    Numba takes two seconds to compile ``target[:] = values`` in each process, most of them for an
+    error message.
 
     Parameters
     ----------
     target : numpy.ndarray, shape (n,)
-        What is changed.
+        The array to change.
     values : numpy.ndarray, shape (n,)
-        What is written.
+        The values to write.
 
     Examples
     --------

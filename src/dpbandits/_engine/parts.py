@@ -1,9 +1,9 @@
-"""Kernels that are only a part of others: typed and kept as LLVM's code, never as machine code.
+"""Kernels that are only parts of others: typed and kept as LLVM code, never as machine code.
 
-Numba makes machine code of every function, also of one that no Python calls, and optimises it to
-the end before it is written into its callers, which are then optimised to the end in their turn.
-Here that is left to the functions that Python calls: the arithmetic is the same, and compiling
-takes three quarters of the time.
+Numba turns every function into machine code, also one that is never called from Python, and fully
+optimises it before it is linked into its callers, which are then fully optimised in turn. Here only
+the functions called from Python are: the arithmetic is the same, and compiling takes three quarters
+of the time.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ __all__ = ["CompilerOfParts", "CompilerOfWholes", "PartsOnDisk"]
 
 
 class _Codegen:
-    """Numba's generator of code, which has no place for the environment of a part."""
+    """Numba's code generator, without a slot for the environment of a part."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
 
     def set_env(self, *_: Any) -> None:
-        """Leave it to the whole, which knows its parts' environments by name."""
+        """Do nothing: the whole finds its parts' environments by name."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
 
 
 class _Part(JITCodeLibrary):
-    """A library that is linked into others, and is not run itself."""
+    """A library that is linked into others, and not run itself."""
 
     @property
     def codegen(self) -> Any:
@@ -58,7 +58,7 @@ class _Part(JITCodeLibrary):
 
     @classmethod
     def read(cls, codegen: Any, kept: Any) -> _Part:
-        """Return the part that was kept."""
+        """Return the cached part."""
         name, _, bitcode = kept
         part = cls(codegen, name)
         part._final_module = part._shared_module = llvm.parse_bitcode(bitcode)
@@ -67,7 +67,7 @@ class _Part(JITCodeLibrary):
 
 
 class _Whole(JITCodeLibrary):
-    """A library that Python runs, with the environments of what was linked into it."""
+    """A library called from Python, with the environments of the parts linked into it."""
 
     def _finalize_specific(self) -> None:
         super()._finalize_specific()
@@ -80,7 +80,7 @@ class _Whole(JITCodeLibrary):
 
 
 class CompilerOfParts(Compiler):
-    """Numba's compiler, for what only other kernels call."""
+    """Numba's compiler, for functions that only other kernels call."""
 
     def compile_extra(self, function: Any) -> Any:
         """Compile into a part."""
@@ -89,7 +89,7 @@ class CompilerOfParts(Compiler):
 
 
 class CompilerOfWholes(Compiler):
-    """Numba's compiler, for what Python calls."""
+    """Numba's compiler, for functions that Python calls."""
 
     def compile_extra(self, function: Any) -> Any:
         """Compile into a library that is kept as machine code."""
@@ -99,7 +99,7 @@ class CompilerOfWholes(Compiler):
 
 
 class PartsOnDisk(CompileResultCacheImpl):
-    """What Numba's cache writes and reads of a part."""
+    """The form of a part in Numba's cache."""
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Return the part as Numba's compiler returned it."""
@@ -107,7 +107,7 @@ class PartsOnDisk(CompileResultCacheImpl):
         for function in again:
             function()
         library = _Part.read(target_context.codegen(), kept)
-        made: Any = CompileResult  # whose fields no tool sees
+        made: Any = CompileResult  # type checkers do not see its fields
         return made(
             target_context=target_context,
             typing_context=target_context.typing_context,

@@ -1,4 +1,4 @@
-"""One runner for everything that is replicated: seeds, chunks, workers, progress, interruption.
+"""One runner for all replicates: seeds, chunks, workers, progress, interruption.
 
 `simulate_many`, `identify_many`, `estimate_many` and their kin describe each case as a `Replicated`
 and leave the rest to `run_cases`.
@@ -49,15 +49,15 @@ Case = TypeVar("Case")
 Player = Callable[[Any], Any]
 
 _SHARES = 8
-"""Chunks that a case is cut into at least, as far as it has replicates."""
+"""Fewest chunks of a case, if it has that many replicates."""
 _ALONE = 5
-"""How many times as long the chunks of one worker alone are, where a compiled call plays each."""
+"""Factor on the length of chunks that a compiled call plays for a single worker."""
 WORKERS_A_PROCESSOR = 2
-"""Workers on this machine, at most, for each of its processors."""
+"""Most workers on this machine for each of its processors."""
 MOST_RUNS = 10**15
-"""Replicates, at most, whatever the memory is."""
+"""Most replicates, whatever the memory."""
 _SEED_BYTES = 1024
-"""What a replicate takes besides its outcome: its seed, and the objects that hold both."""
+"""Bytes of a replicate besides its outcome: its seed, and the objects that hold both."""
 
 
 @dataclass(frozen=True)
@@ -67,31 +67,33 @@ class Replicated:
     Attributes
     ----------
     title : str
-        What the progress bar calls it.
+        Title of the progress bar.
     configuration : dict
-        What the law of one replicate depends on, ready for JSON: its seeds are derived from it.
+        All that the distribution of a replicate depends on, ready for JSON: the seeds are derived
+        from it.
     play : callable
         Takes a generator, the source of all randomness, and returns the outcome of one replicate.
-        It travels to workers, so it is a function of a module or a `functools.partial` of one.
+        It is sent to workers, so it must be a module's function or a `functools.partial` of one.
     n_runs : int
         Number of replicates.
     chunk : int
-        Number of replicates that a worker plays at a time, at most.
+        Most replicates that a worker plays at a time.
     warm_up : callable, optional
-        Plays as little as possible; what it needs is compiled then, before the replicates.
+        Plays as little as possible, so that kernels are compiled before the replicates.
     gather : callable
-        Puts the outcomes of the replicates together: from a list of them to the case's result.
+        Combines the outcomes of the replicates, a list, into the case's result.
     takes_seed : bool
-        Whether `play` takes the replicate's `SeedSequence` instead, as it makes generators itself.
+        Whether `play` takes the replicate's `SeedSequence` instead, and makes generators itself.
     play_many : callable, optional
-        Plays a whole chunk as `play` plays a replicate: from `Streams`, which it begins one after
-        the other, to the list of outcomes. What plays in a compiled loop has no cost a replicate.
+        Plays a whole chunk as `play` plays a replicate: it takes `Streams`, starts one after the
+        other, and returns the list of outcomes. A compiled loop has no overhead for each replicate.
     kept : int
-        Number of bytes of one outcome, roughly: what would not fit in memory is not begun.
+        Approximate number of bytes of one outcome: a run that would not fit in memory is not
+        started.
     given : bool
-        Whether it plays on what somebody has given, so that its noise is to be secret: without a
-        seed each replicate has the operating system's secure generator, and none is kept on the
-        disk. Other cases have the seed 0 then.
+        Whether it plays on rewards that were passed in, so that its noise must be secret: without a
+        seed each replicate uses the operating system's secure generator, and none is stored on
+        disk. Other cases then use the seed 0.
 
     Examples
     --------
@@ -120,12 +122,12 @@ class Replicated:
         Parameters
         ----------
         seed : int or sequence of int, optional
-            What was asked for.
+            The seed that was passed.
 
         Returns
         -------
         int or sequence of int or None
-            The same, or 0 if nothing was asked for; None if the noise is to be secret.
+            The same, or 0 if there is none; None if the noise must be secret.
         """
         return 0 if seed is None and not self.given else seed
 
@@ -137,16 +139,16 @@ class Replicated:
         Parameters
         ----------
         seed : int or sequence of int, optional
-            What was asked for: `root` makes the entropy of the root seed of it.
+            The seed that was passed: `root` turns it into the entropy of the root seed.
         shared : bool
-            Whether several workers share the replicates. What `play_many` plays is for one worker
-            alone cut into as few chunks as let it hear an interrupt, five times as long.
+            Whether several workers share the replicates. A single worker with `play_many` has
+            chunks five times as long, still short enough to notice an interrupt.
 
         Yields
         ------
         Seeds or range
-            Those of at most `chunk` replicates, or their numbers if they have no seeds; there are
-            at least eight chunks, if enough replicates and several workers.
+            The seeds of at most `chunk` replicates, or their numbers if they have no seeds; with
+            several workers and enough replicates there are at least eight chunks.
         """
         root = self.root(seed)
         every = range(self.n_runs)
@@ -159,15 +161,15 @@ class Replicated:
 
 
 def case_seeds(configuration: Mapping[str, Any], seed: int | Sequence[int], n_runs: int) -> Seeds:
-    """Return one seed per replicate, derived from `seed` and from what is simulated.
+    """Return one seed per replicate, derived from `seed` and from the configuration.
 
-    The root is `seed`, followed by 128 bits hashed from the configuration. The number of
-    replicates and the place in a grid play no role: fewer replicates are the first of more.
+    The root is `seed`, followed by 128 bits hashed from the configuration. The number of replicates
+    and the position in a grid play no role: fewer replicates are the first of more.
 
     Parameters
     ----------
     configuration : mapping
-        What is simulated, ready for JSON.
+        Configuration of the simulation, ready for JSON.
     seed : int or sequence of int
         Entropy of the root seed: one or more whole numbers of at least 0.
     n_runs : int
@@ -191,8 +193,8 @@ def case_seeds(configuration: Mapping[str, Any], seed: int | Sequence[int], n_ru
 def describe(part: object) -> Any:
     """Describe an algorithm, a rule, a law or an instance for JSON.
 
-    Arguments that have their default value are left out, so that a class may gain options
-    without a change of seeds.
+    Arguments with their default value are left out, so that a class may gain options without a
+    change of seeds.
 
     Parameters
     ----------
@@ -233,7 +235,7 @@ def describe(part: object) -> Any:
 
 @contextmanager
 def _label_errors(key: Hashable) -> Iterator[None]:
-    """Put the key of a case, if it has one, in front of what is wrong with it."""
+    """Prefix error messages with the key of the case, if it has one."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -250,38 +252,38 @@ def run_cases(
     seed: int | Sequence[int] | None,
     n_jobs: int,
 ) -> dict[Key, Any]:
-    """Describe the cases to the runner, play them, and put the outcomes of each together.
+    """Describe the cases to the runner, play them, and combine the outcomes of each.
 
-    They depend on the cases and on `seed` alone, unless noise is secret, neither on `n_jobs` nor on
-    the backend that ``joblib.parallel_config`` sets. Progress is shown on a terminal and nowhere
-    else. Ctrl-C raises a `KeyboardInterrupt` that says how many replicates were done. A process
-    with workers that is told to end (SIGTERM) ends them, says so on stderr, and exits with status
-    143. What cannot fit in memory is refused before it begins.
+    The results depend on the cases and on `seed` alone, unless noise is secret: neither on `n_jobs`
+    nor on the backend that ``joblib.parallel_config`` sets. Progress is shown on a terminal and
+    nowhere else. Ctrl-C raises a `KeyboardInterrupt` with the number of finished replicates. On
+    SIGTERM a process with workers ends them, reports so on stderr, and exits with status 143. Runs
+    that cannot fit in memory are rejected before they start.
 
     Parameters
     ----------
     cases : mapping of key to case
-        What is replicated.
+        The cases to replicate.
     replicated : callable
-        From a case and its number of replicates to a `Replicated`.
+        Takes a case and its number of replicates, and returns a `Replicated`.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
     seed : int or sequence of int, optional
-        Entropy of the root seed: one or more whole numbers of at least 0. By default 0; cases that
-        play on what is given have secret noise then.
+        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, except that
+        cases on given rewards then have secret noise.
     n_jobs : int
-        Number of workers, as `worker_count` has it; −1 is all processors.
+        Number of workers, as in `worker_count`; −1 is all processors.
 
     Returns
     -------
     dict of key to object
-        What `gather` makes of each case's outcomes.
+        The result of `gather` for each case.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, if the outcomes would not fit in memory, or what a case
-        raises. The message has the key of the case, unless that is None.
+        If an argument is out of range, if the outcomes would not fit in memory, or if a case raises
+        one. The message contains the key of the case, unless that is None.
     """
     n_jobs = check_jobs("n_jobs", n_jobs)
     if seed is not None:
@@ -314,19 +316,19 @@ def run_cases(
 
 
 def check_memory(runs: int, needed: float) -> None:
-    """Refuse more replicates than memory can hold.
+    """Raise if the replicates do not fit in memory.
 
     Parameters
     ----------
     runs : int
         Number of replicates, for the message.
     needed : float
-        Number of bytes that they take.
+        Number of bytes that they need.
 
     Raises
     ------
     ValueError
-        If there are fewer.
+        If less memory is available.
     """
     most = memory()
     if needed > most:
@@ -337,12 +339,12 @@ def check_memory(runs: int, needed: float) -> None:
 
 
 def memory() -> float:
-    """Return the number of bytes of memory that this process can have, infinity if unknown.
+    """Return the number of bytes of memory available to this process, infinity if unknown.
 
     Returns
     -------
     float
-        The memory of the machine, or of the control group that the process is in, if that is less.
+        The memory of the machine, or of the process's control group, if that is less.
     """
     found = [math.inf]
     with suppress(AttributeError, OSError, ValueError):
@@ -354,20 +356,20 @@ def memory() -> float:
 
 
 def worker_count(n_jobs: int, n_tasks: int) -> int:
-    """Return with how many workers tasks are done.
+    """Return the number of workers to use.
 
     Parameters
     ----------
     n_jobs : int
-        How many are wanted; −1 is as many as there are processors.
+        Number of workers wanted; −1 is the number of processors.
     n_tasks : int
         Number of tasks.
 
     Returns
     -------
     int
-        At least 1, at most `n_jobs` and `n_tasks`, and on this machine at most twice as many as it
-        has processors; the workers of a cluster are not counted.
+        At least 1, at most `n_jobs` and `n_tasks`, and on this machine at most twice the number of
+        processors; the workers of a cluster are not limited.
 
     Raises
     ------
@@ -387,13 +389,13 @@ def worker_count(n_jobs: int, n_tasks: int) -> int:
 
 
 def _is_here() -> bool:
-    """Return whether joblib's workers are processes or threads of this machine."""
+    """Return whether joblib's workers are processes or threads on this machine."""
     module = type(get_active_backend()[0]).__module__
     return module == "joblib._parallel_backends"
 
 
 def _end_with(parent: int) -> None:
-    """End this process, if it is a worker that joblib began, when its parent has gone."""
+    """End this process, if it is a worker started by joblib, when its parent has exited."""
     if not multiprocessing.current_process().name.startswith("Loky") or _watching.is_set():
         return
     _watching.set()
@@ -477,12 +479,12 @@ def _played(
 
 
 class _Terminated(KeyboardInterrupt):
-    """The process was told to end."""
+    """The process received SIGTERM."""
 
 
 @contextmanager
 def _terminable(has_workers: bool) -> Iterator[None]:
-    """Let SIGTERM end a process with workers as Ctrl-C does, unless it has a handler already."""
+    """Let SIGTERM end a process with workers as Ctrl-C does, unless it already has a handler."""
     here = threading.current_thread() is threading.main_thread()
     if not (has_workers and here and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL):
         yield
@@ -500,12 +502,12 @@ def _terminable(has_workers: bool) -> Iterator[None]:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Have processes that are begun here leave Ctrl-C to this one, which ends them."""
+    """Let processes started here ignore Ctrl-C; this process ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     for tracker in (resource_tracker, loky_tracker):
-        tracker.ensure_running()  # which would undo what follows
+        tracker.ensure_running()  # if started later, it would undo the next lines
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -555,18 +557,18 @@ def _outcomes(
 
 
 _SHARED = re.compile(r"(?:joblib_memmapping_folder_|sem\.loky-)(\d+)[_-].*")
-"""Names of what joblib keeps in shared memory, with the number of the process that began it."""
+"""Names of joblib's files in shared memory, with the id of the process that created them."""
 
 
 def clear_shared_memory(folder: str = "/dev/shm") -> None:
-    """Remove what joblib has in shared memory for processes that are no more.
+    """Remove joblib's files in shared memory of processes that no longer exist.
 
-    A process that is killed with all its children cannot remove it itself.
+    A process that is killed with all its children cannot remove them itself.
 
     Parameters
     ----------
     folder : str
-        Where shared memory is seen as files; where it is not, nothing happens.
+        Folder of the files in shared memory; if it does not exist, nothing happens.
     """
     with suppress(OSError):
         for entry in list(os.scandir(folder)):
@@ -586,7 +588,7 @@ def clear_shared_memory(folder: str = "/dev/shm") -> None:
 
 
 def _end_workers() -> None:
-    """End joblib's own workers at once, whatever they do."""
+    """Kill joblib's own workers at once."""
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown(wait=False, kill_workers=True)

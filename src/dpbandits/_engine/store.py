@@ -1,8 +1,8 @@
-"""A store of runs: what the same code has played with the same seed is read from the disk.
+"""A store of runs: a run of the same code with the same seed is read from disk.
 
-It is a `joblib.Memory`, and off unless `keep_runs` names a folder: the chapters of the book do so.
-Its keys are digests of what is played, of the seeds, of the whole package and of what its numbers
-depend on. What cannot be told apart by its content, such as a function of the user's, is played.
+It is a `joblib.Memory`, and off unless `keep_runs` is given a folder, as in the chapters of the
+book. Its keys are digests of the configuration, the seeds, the whole package and the versions that
+its numbers depend on. A case that has no digest, such as a user's function, is played each time.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _folder: Path | None = None
 
 
 class _UntoldError(Exception):
-    """A value has no description that tells it from all others."""
+    """A value has no description that identifies it."""
 
 
 def keep_runs(folder: Path | None) -> None:
-    """Have runs read from a folder, and kept there; None has all of them played."""
+    """Read runs from a folder and store them there; None plays all of them anew."""
     global _folder
     _folder = folder
 
 
 def keys_of(cases: Mapping[Key, Any]) -> dict[Key, str | None]:
-    """Return a key for each case, given all that its runs depend on; None if it is not kept."""
+    """Return a key for each case, from all that its runs depend on; None if it is not stored."""
     code = None if _folder is None else _code_digest()
     return {key: None if code is None else _key(code, depends) for key, depends in cases.items()}
 
 
 def _key(code: str, depends: Any) -> str | None:
-    """Return the key of what was computed by this code from these things."""
+    """Return the key of the results of this code on these inputs."""
     try:
         told = _told(depends)
     except _UntoldError:
@@ -62,38 +62,38 @@ def _key(code: str, depends: Any) -> str | None:
 
 
 def read(key: str | None) -> Any:
-    """Return the outcomes that are kept under a key, None if there are none."""
+    """Return the outcomes stored under a key, None if there are none."""
     if key is None or _folder is None or not _kept(_folder).check_call_in_cache(key, None):
         return None
     try:
         return pickle.loads(_kept(_folder).call_and_shelve(key, None).get())
     except (OSError, LookupError, EOFError, ValueError, pickle.UnpicklingError):
-        return None  # half a file
+        return None  # a truncated file
 
 
 def write(key: str | None, outcomes: Any) -> None:
-    """Keep outcomes under a key; a disk that is full or read-only keeps nothing."""
+    """Store outcomes under a key; do nothing if the disk is full or read-only."""
     if key is not None and _folder is not None:
         _kept(_folder).call(key, outcomes)
 
 
 @cache
 def _kept(folder: Path) -> Any:
-    """Return the function whose results lie in a folder."""
+    """Return the function whose results are stored in a folder."""
     return joblib.Memory(folder, verbose=0).cache(_pickled, ignore=["outcomes"])
 
 
 def _pickled(key: str, outcomes: Any) -> bytes:
-    """Write outcomes as bytes: many small arrays are far quicker so than one file each."""
+    """Pickle outcomes: for many small arrays far quicker than one file each."""
     if outcomes is None:
         raise LookupError(key)
     return pickle.dumps(outcomes, protocol=5)
 
 
 def _code_digest() -> str | None:
-    """Return a digest of the code and of what its numbers depend on.
+    """Return a digest of the code and of the versions that its numbers depend on.
 
-    It is None if a file was edited since this process started: what runs is then another code.
+    It is None if a file was edited since this process started, which then runs older code.
     """
     here = Path(kernels.HERE)
     files = frozenset(str(path) for path in here.rglob("*.py"))
@@ -105,12 +105,12 @@ def _code_digest() -> str | None:
 
 @cache
 def platform_name() -> str:
-    """Return the versions and the kind of processor that the last bits depend on."""
+    """Return the versions and the type of processor that the last bits depend on."""
     return " ".join([platform.python_version(), get_host_cpu_name(), *map(version, VERSIONS)])
 
 
 def _told(part: Any) -> Any:
-    """Return what tells a value from all others, as plain values; refuse what is not known."""
+    """Return plain values that identify a value; raise if its type is not known."""
     kind = type(part)
     if part is None or kind in (bool, int, str):
         return [kind.__name__, part]

@@ -1,8 +1,8 @@
-"""Seeds of replicates, and the streams of random numbers that they begin, many at a time.
+"""Seeds of replicates, and their streams of random numbers, many at a time.
 
-NumPy makes a seed in 20 microseconds and a generator in 20 more, as long as a compiled elimination
-runs. Here the children of one root are numbers in a range, the states of their generators are
-computed for a whole chunk, and one generator is set to the beginning of one stream after the other,
+NumPy takes 20 microseconds for a seed and 20 more for a generator, as long as a compiled run of
+elimination. Here the children of one root are numbers in a range, the states of their generators
+are computed for a whole chunk, and one generator is set to the start of one stream after the other,
 in compiled loops as well. The bits are those of ``default_rng(child)``.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 
 Words = NDArray[np.uint64]
 
-# Constants of NumPy's SeedSequence and PCG64, whose streams NumPy promises to keep (NEP 19).
+# Constants of NumPy's SeedSequence and PCG64; NumPy guarantees their streams (NEP 19).
 _POOL = 4
 _INIT_A, _MULT_A = 0x43B0D7E5, 0x931E8875
 _INIT_B, _MULT_B = 0x8B51F9DD, 0x58F38DED
@@ -40,14 +40,14 @@ _LOW_32, _LOW_128 = 2**32 - 1, 2**128 - 1
 
 
 class Seeds(Sequence[np.random.SeedSequence]):
-    """Children of a root seed: those of ``SeedSequence(entropy).spawn(n)``, made when asked for.
+    """Children of a root seed, as from ``SeedSequence(entropy).spawn(n)``, made lazily.
 
     Parameters
     ----------
     entropy : sequence of int
         Entropy of the root seed: whole numbers of at least 0.
     numbers : range
-        Which children, below 2^32.
+        Indices of the children, below 2^32.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Seeds(Sequence[np.random.SeedSequence]):
         return np.random.SeedSequence(self._entropy, spawn_key=(self._numbers[at],))
 
     def states(self) -> Words:
-        """Return the states in which ``PCG64(child)`` begins.
+        """Return the initial states of ``PCG64(child)``.
 
         Returns shape (n, 4).
         """
@@ -105,7 +105,7 @@ def _hashed(
 
 
 def _begun(seed: list[int]) -> bytes:
-    """Return state and increment of a PCG64 that is seeded with four words."""
+    """Return state and increment of a PCG64 seeded with four words."""
     high, low, step_high, step_low = seed
     increment = (step_high << 65 | step_low << 1 | 1) & _LOW_128
     state = ((increment + (high << 64 | low)) * _MULTIPLIER + increment) & _LOW_128
@@ -113,20 +113,20 @@ def _begun(seed: list[int]) -> bytes:
 
 
 class Streams(NamedTuple):
-    """Streams of random numbers for the replicates of a chunk, and the generator to draw them with.
+    """Streams of random numbers for the replicates of a chunk, and the generator to draw from them.
 
-    Kernels take it as it is; `begin_stream` sets the generator to the beginning of a stream.
+    Kernels take it as an argument; `begin_stream` sets the generator to the start of a stream.
 
     Attributes
     ----------
     rng : numpy.random.Generator
-        The generator, one for all: a compiled function is slow to accept a new one.
+        The generator, shared by all streams: compiled functions are slow to accept a new one.
     words : numpy.ndarray of uint64, shape (4,)
-        Its state, as it lies in memory.
+        View of its state in memory.
     spare : numpy.ndarray of uint64, shape (1,)
-        Half a word that it may have left from a draw of 32 bits, as it lies in memory.
+        View of the half word that a draw of 32 bits may leave.
     states : numpy.ndarray of uint64, shape (n, 4)
-        The states in which the streams begin.
+        The initial states of the streams.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Streams(NamedTuple):
 
 
 def streams_of(seeds: Seeds) -> Streams | None:
-    """Return the streams that seeds begin."""
+    """Return the streams of some seeds."""
     rng = np.random.default_rng(0)
     bits: Any = rng.bit_generator
     # NumPy's pcg64_state: a pointer to state and increment, a flag and half a word of 32 bits
@@ -160,7 +160,7 @@ def streams_of(seeds: Seeds) -> Streams | None:
 
 
 def generators(seeds: Seeds) -> Iterator[Rng]:
-    """Yield a generator at the beginning of each stream: the same one, set anew."""
+    """Yield a generator at the start of each stream: the same object, reset."""
     streams = streams_of(seeds)
     rng = np.random.default_rng(0) if streams is None else streams.rng
     for number in range(len(seeds)):
@@ -173,16 +173,16 @@ def generators(seeds: Seeds) -> Iterator[Rng]:
 
 @kernel
 def begin_stream(streams: Streams, number: int) -> None:
-    """Set the generator of streams to the beginning of one of them."""
+    """Set the generator to the start of one of the streams."""
     copy_into(streams.words, streams.states[number])
     streams.spare[0] = 0
 
 
 @kernel
 def begin_order(rng: Rng, shuffles: bool, order: Ints) -> None:
-    """Write the order in which a run has the arms: that of ``rng.permutation``, or 0 to K − 1.
+    """Write a run's order of the arms: that of ``rng.permutation``, or 0 to K − 1.
 
-    Numba compiles its own `permutation` for seven seconds.
+    Numba takes seven seconds to compile its own `permutation`.
 
     Shapes: `order` (K,).
 
@@ -207,11 +207,11 @@ def begin_order(rng: Rng, shuffles: bool, order: Ints) -> None:
         order[last], order[other] = order[other], order[last]
 
 
-_begin = interpreted(begin_stream)  # slow to accept a generator if compiled
+_begin = interpreted(begin_stream)  # the compiled one is slow to accept a generator
 
 
 def regret_and_pulls(gaps: Floats, orders: Ints, counts: Ints) -> tuple[Floats, Ints]:
-    """Return regret (n, C) and pulls at the end (n, K) of runs that counted in orders (n, K).
+    """Return regret (n, C) and final pulls (n, K) of runs whose arms were in orders (n, K).
 
     Shapes: `gaps` (K,), `orders` (n, K), `counts` (n, C, K) → (n, C), (n, K).
 

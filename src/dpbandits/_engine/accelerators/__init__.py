@@ -1,7 +1,7 @@
-"""Accelerators: what plays faster, with the same law, what an algorithm's file says plainly.
+"""Accelerators: faster programs with the same distribution as the plain one.
 
-A module is one technique. Algorithms know nothing of it; `dpbandits._engine.acceleration` has the
-table of what plays which class on which input.
+A module is one technique. Algorithms do not refer to them; the table in
+`dpbandits._engine.acceleration` maps a class and a type of input to its accelerators.
 """
 
 from dpbandits._engine.accelerators import batched_top_two as batched_top_two

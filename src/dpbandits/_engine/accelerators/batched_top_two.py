@@ -1,8 +1,8 @@
 """DP-TT, AdaP-TT and AdaP-TT*, batch by batch: the same runs as pull by pull.
 
 Between two releases nothing random happens, and `top_two_rounds` beside this advances the counts,
-many rounds at once where that is certified; only then is the sum of the batch drawn. The loop is
-told of an algorithm by one named tuple for all three.
+many rounds at once where that is certified; only then is the sum of the batch drawn. One type of
+named tuple passes all three algorithms to the loop.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _SEPARATE = RULES.index("separate")
 
 
 class Rule(NamedTuple):
-    """What the loop is told of an algorithm; of one type for all, so that it is compiled once.
+    """Parameters of an algorithm for the loop; one type for all, so that it is compiled once.
 
     Attributes
     ----------
     accumulates : bool
-        Whether it is DP-TT: estimates from all released batches, which grow by a factor of 1 + η.
-        AdaP-TT and AdaP-TT* have them from the last batch, as large as all before it.
+        Whether it is DP-TT: estimates use all released batches, which grow by a factor of 1 + η.
+        AdaP-TT and AdaP-TT* use the last batch alone, which is as large as all before it.
     epsilon : float
         Privacy budget ε: a release has noise of scale 1/ε.
     leader_share : float
@@ -68,9 +68,9 @@ class Rule(NamedTuple):
     delta : float
         Probability δ of a wrong recommendation.
     threshold : int
-        Place in `RULES`.
+        Index in `RULES`.
     calibrated : bool
-        Whether the challenger's costs know the noise.
+        Whether the challenger's costs account for the noise.
     eta : float
         Growth η of the batches of DP-TT, as all below.
     first : int
@@ -102,7 +102,7 @@ class Rule(NamedTuple):
 
 @kernel
 def following(rule: Rule, pulls: int) -> int:
-    """Return the pulls at which an arm is released after `pulls`."""
+    """Return the number of pulls at which an arm is next released, after `pulls`."""
     if rule.accumulates:
         return next_release_kernel(pulls, rule.eta, rule.first)
     return min(2 * pulls, MOST_PULLS) if pulls > 0 else 1
@@ -138,11 +138,11 @@ def is_beaten(rule: Rule, state: BatchState, means: Floats, best: int, arm: int)
 
 @kernel
 def _costs_too_much(rule: Rule, state: BatchState, means: Floats, best: int, arm: int) -> bool:
-    """Return whether W̃ is above the threshold: what it costs that the two change their order."""
+    """Return whether W̃, the cost of swapping the order of the two arms, is above the threshold."""
     epsilon, k, j = rule.epsilon, state.releases[best], state.releases[arm]
     limit = pair_threshold_kernel(rule.threshold, rule.constant, rule.exponent, k, j)
     n, m = float(state.released[best]), float(state.released[arm])
-    # W ≥ W̃: most often W is enough to say no
+    # W ≥ W̃: most often W alone decides that it is not
     if not transportation_cost_kernel(means[best], means[arm], n, m, epsilon)[0] > limit:
         return False
     ratios = k / n, j / m
@@ -193,7 +193,7 @@ def stops(rule: Rule, state: BatchState, means: Floats) -> bool:
 
 @kernel
 def record(rule: Rule, state: BatchState, arm: int, last: float, most: int) -> None:
-    """Take in what the open batch of an arm was released as."""
+    """Record the released sum of an arm's open batch."""
     pulls = state.pulls[arm]
     state.last[arm] = last
     state.total[arm] += last
@@ -247,7 +247,7 @@ def run_batches(rule: Rule, tape: Tape, rng: Rng, max_pulls: int, log: Floats) -
 
 
 def rule_of(algorithm: DPTT | AdaPTT | AdaPTTStar, n_arms: int) -> Rule:
-    """Return what the compiled functions have to know of an algorithm."""
+    """Return the parameters of an algorithm for the compiled functions."""
     told = algorithm.epsilon, algorithm.leader_share or 0.0, algorithm.delta
     if isinstance(algorithm, AdaPTT):
         return Rule(False, *told, RULES.index(algorithm.threshold), calibrated=False)
@@ -306,7 +306,7 @@ def _draw_many(
 def draw_patients(
     algorithm: DPTT | AdaPTT | AdaPTTStar, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until an arm is asked for one and has none left."""
     n_arms = rewards.n_arms
     rule, state = rule_of(algorithm, n_arms), BatchState.start(n_arms)
     for arm in range(n_arms):

@@ -1,11 +1,11 @@
 """Elimination by two p-values, epoch by epoch: the numbers of the plain program, tests by a table.
 
-The sum of an epoch's rewards is drawn at once, as in the module `elimination`. Whom a leader
-rules out is a matter of one threshold, which rises with the leader's count
-(:prf:ref:`prop-two-threshold`). A table has, for leaders on a grid, a count that is ruled out and
-one that is not; between two of its leaders these bracket the threshold, and whatever count falls
-between is tested itself. So every decision is the plain program's; the table, which is filled as
-runs need it and kept for the next, saves nearly all of the tests.
+The sum of an epoch's rewards is drawn at once, as in the module `elimination`. A leader rules out
+the arms below one threshold, which rises with the leader's count (:prf:ref:`prop-two-threshold`).
+For leaders on a grid, a table contains a count that is ruled out and one that is not; between two
+leaders of the grid these bracket the threshold, and a count within the bracket is tested itself. So
+every decision is the plain program's; the table, which is filled on demand and kept for later runs,
+saves nearly all of the tests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXACT = 0.01  # distance of the two counts of an entry, in the same unit
 
 
 class Tests(NamedTuple):
-    """The tests of a run, epoch by epoch, and what is known of their thresholds.
+    """The tests of a run, epoch by epoch, and the brackets of their thresholds.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Tests(NamedTuple):
     epsilon, log_level : float
         Privacy budget, and logarithm of the tests' level.
     keys : numpy.ndarray of int, shape (E, P)
-        Which leader of the grid each place of the table is for; −1 if for none.
+        Leader of the grid at each place of the table; −1 if empty.
     low, high : numpy.ndarray of float, shape (E, P)
-        For that leader a count that is ruled out, and one that is not.
+        A count that this leader rules out, and one that it does not.
 
     Examples
     --------
@@ -86,21 +86,21 @@ def tests_of(algorithm: BinomialDPSE, n_arms: int, horizon: int) -> Tests:
 
 @kernel
 def _spread(count: float, n: float, noise: float) -> float:
-    """Return about the standard deviation of a released count, a unit for the grid."""
+    """Return approximately the standard deviation of a released count, the unit of the grid."""
     share = min(max(count / n, 0.0), 1.0)
     return math.sqrt(n * share * (1.0 - share) + noise)
 
 
 @kernel
 def _grid(count: float, n: float, noise: float) -> float:
-    """Return the place of a count on the grid, which has a whole number at each of its leaders."""
+    """Return the place of a count on the grid, an integer at each leader of the grid."""
     share = min(max((count + noise) / (n + 2.0 * noise), 0.0), 1.0)
     return 2.0 / _STEP * math.sqrt(n + 2.0 * noise) * math.asin(math.sqrt(share))
 
 
 @kernel
 def _leader(place: float, n: float, noise: float) -> float:
-    """Return the leader at a place of the grid, the other way round."""
+    """Return the leader at a place of the grid: the inverse of `_grid`."""
     share = math.sin(place * _STEP / (2.0 * math.sqrt(n + 2.0 * noise))) ** 2
     return share * (n + 2.0 * noise) - noise
 
@@ -109,10 +109,10 @@ def _leader(place: float, n: float, noise: float) -> float:
 def _threshold(
     leader: float, n: float, noise: float, epsilon: float, coefficients: Floats, log_level: float
 ) -> tuple[float, float]:
-    """Return a count that a leader rules out, and one not far above that it does not.
+    """Return a count that a leader rules out, and one slightly above that it does not.
 
-    A count that is no more than the leader's is the only kind that is asked for: if that one is
-    ruled out, infinity stands for what is not.
+    Only counts up to the leader's are of interest: if the leader's own count is ruled out, the
+    second is infinite.
     """
     unit = _spread(leader, n, noise)
     high, stride = leader, 4.0 * unit
@@ -133,7 +133,7 @@ def _threshold(
 
 @kernel
 def _entry(tests: Tests, epoch: int, place: int, noise: float, coefficients: Floats) -> int:
-    """Return where the table has a leader of the grid; it is entered if it was not there."""
+    """Return the place of a leader in the table; add it if it is missing."""
     at = place % _PLACES
     if tests.keys[epoch, at] != place:
         n = tests.counted[epoch]

@@ -4,7 +4,7 @@ Between releases an index changes with the time alone, so that a leader is pulle
 (:prf:ref:`lem-int-rest`); over many releases with a certificate, up to the first whose noise is too
 low (:prf:ref:`lem-int-releases`); and where other arms release at every pull, up to the first
 release that beats it (:prf:ref:`lem-int-literal`). Each certificate adds at most 10⁻¹⁶ to the
-total-variation distance from the law of a run pull by pull.
+total-variation distance from a run pull by pull.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from dpbandits.rewards.sources import (
 
 __all__ = ["IntervalPolicy", "play_dp_ucb_int", "policy_of", "run_dp_ucb_int"]
 
-# These steer only the speed.
+# These affect only the speed.
 _TRIES = 4  # lengths of a certificate that are tried, each a quarter of the one before
 _ONE_BY_ONE = 40  # rewards
 
 
 class IntervalPolicy(NamedTuple):
-    """What a compiled loop is told of `DPUCBInt`.
+    """Parameters of `DPUCBInt` for the compiled loops.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class IntervalPolicy(NamedTuple):
     noise : float
         Factor of the noise; 0 adds none and draws none.
     refreshed : bool
-        Whether the bonus has the present time, and not that of the release.
+        Whether the bonus uses the present time, not that of the release.
     literal : bool
         Whether an arm releases again at each step at which its n is a multiple of f.
 
@@ -76,12 +76,12 @@ class IntervalPolicy(NamedTuple):
     interval: int
     exponent: float
     noise: float  # 0 adds none and draws none
-    refreshed: bool  # whether the bonus has the present time, and not that of the release
+    refreshed: bool  # whether the bonus uses the present time, not that of the release
     literal: bool  # whether an arm releases again at each step at which its n is a multiple of f
 
 
 class _State(NamedTuple):
-    """What a run knows between two pulls; arrays of shape (K,) unless it says otherwise."""
+    """State between two pulls; arrays of shape (K,) except where noted."""
 
     pulls: Ints
     sums: Floats
@@ -90,7 +90,7 @@ class _State(NamedTuple):
     bonuses: Floats  # √(2 log t/n), or 1/√n if it is multiplied by √(2 log t) later
     widths: Floats  # zeros
     clock: Ints  # (5,): pulls, checkpoints passed, skips, whether the next releases are drawn, and
-    # how many pulls were made several at a time
+    # how many pulls were not made singly
 
 
 def _start(n_arms: int) -> _State:
@@ -146,7 +146,7 @@ def _certify(
 def _releases_passed(
     rng: Rng, policy: IntervalPolicy, margin: float, first: int, releases: int
 ) -> int:
-    """Draw how many releases, from `first` pulls on, come before noise below −g, at most all."""
+    """Draw the number of releases, from `first` pulls on, before the first noise below −g."""
     interval, growth = policy.interval, 0.5 * policy.exponent
     # the chance of each is at most that of the last: candidates come at geometric times
     most = _failure(margin, policy.noise * (first + (releases - 1) * interval) ** growth)
@@ -169,8 +169,8 @@ def _pulls_until_beaten(
 ) -> tuple[int, bool]:
     """Return how often the arm is pulled before another's release is above its index.
 
-    Literal reading, after t pulls, the arm's next one decided: at most `stretch` times. Also
-    returns whether it was beaten, with the releases written down: −∞ for what is below.
+    Literal reading, after t pulls, when the arm's next pull is decided: at most `stretch` times.
+    Also returns whether it was beaten, and writes the releases: −∞ for those below the index.
     """
     interval, pulls, values = policy.interval, state.pulls, state.values
     first = stretch
@@ -335,7 +335,7 @@ def _table_runs(
 
 
 def policy_of(algorithm: DPUCBInt) -> IntervalPolicy:
-    """Return what the compiled loops are told of the algorithm."""
+    """Return the parameters of the algorithm for the compiled loops."""
     return IntervalPolicy(
         algorithm.interval,
         algorithm.exponent,
@@ -363,7 +363,7 @@ def _runs(
     policy: IntervalPolicy, state: _State, tape: Tape, checkpoints: Times, shuffles: bool,
     streams: Streams,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return counts (n, C, K), in the order in which the run had the arms, and these (n, K)."""
+    """Return counts (n, C, K), in each run's order of the arms, and these orders (n, K)."""
     n_runs, n_arms = streams.states.shape[0], tape.means.size
     counts = np.zeros((n_runs, checkpoints.size, n_arms), np.int64)
     orders = np.empty((n_runs, n_arms), np.int64)

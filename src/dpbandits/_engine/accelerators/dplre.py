@@ -32,7 +32,7 @@ __all__ = ["EliminationRule", "rule_of"]
 
 
 class EliminationRule(NamedTuple):
-    """What the compiled functions know of `DPLRE`.
+    """Parameters of `DPLRE` for the compiled functions.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class EliminationRule(NamedTuple):
     least_growth : float
         Least size of a batch, over the pulls of its arm.
     most_growth : float
-        Greatest size of a batch, over the pulls of its arm, where noise is not felt.
+        Greatest size of a batch, over the pulls of its arm, where noise is negligible.
     scarce : float
         More is demanded if an arm has scarce·√(K − 1) times the pulls of another.
 
@@ -65,12 +65,12 @@ class EliminationRule(NamedTuple):
 
 
 class _Arms(NamedTuple):
-    """What a run knows; arrays of shape (K, …), except `turn`."""
+    """State of a run; arrays of shape (K, …), except `turn`."""
 
     rows: Floats  # (K, 4, CAPACITY): tables of the likelihoods
     slack: Floats
     size: Ints  # knots
-    sums: Floats  # (K, 2, …): sizes of the batches, and what they were released as
+    sums: Floats  # (K, 2, …): sizes of the batches, and their released sums
     batches: Ints
     pulls: Ints
     rival: Ints
@@ -119,7 +119,7 @@ def _demand(rule: EliminationRule, arms: _Arms, b: int) -> float:
 def _judge(
     rule: EliminationRule, arms: _Arms, leader: int, b: int, far: float
 ) -> tuple[bool, float]:
-    """Return whether the leader certainly beats b, and what it lacks, about or more than `far`."""
+    """Return whether the leader certainly beats b, and the missing evidence, roughly or > `far`."""
     demand = _demand(rule, arms, b)
     enough = min(demand, demand - far)
     beats, lowest = judge(_table(arms, leader), _table(arms, b), arms.pulls.size, demand, enough)
@@ -128,7 +128,7 @@ def _judge(
 
 @kernel
 def _batch(rule: EliminationRule, wanted: float, pulls: int, noise: float) -> int:
-    """Return the size of a batch that is wanted, within the limits of its growth."""
+    """Return the wanted size of a batch, clipped to the limits of its growth."""
     most = rule.most_growth * (1.0 + 3.0 * noise) * pulls
     return math.ceil(min(max(wanted, rule.least_growth * pulls), most))
 
@@ -232,7 +232,7 @@ def next_batch(rule: EliminationRule, arms: _Arms) -> tuple[int, int]:
 
 @kernel
 def _record(rule: EliminationRule, arms: _Arms, a: int, size: int, total: float) -> None:
-    """Take in that a batch of arm a was released as `total`."""
+    """Record `total` as the release of a batch of arm a."""
     count, sums = arms.batches[a], arms.sums[a]
     sums[0, count], sums[1, count] = size, total
     arms.batches[a] += 1
@@ -274,7 +274,7 @@ def _runs(
 
 
 def rule_of(algorithm: DPLRE, n_arms: int) -> EliminationRule:
-    """Return what the compiled functions have to know of the algorithm."""
+    """Return the parameters of the algorithm for the compiled functions."""
     first = min(algorithm.first_batch(n_arms), 2 * DPLRE.most_pulls)  # no run has room for more
     growth = algorithm.least_growth, algorithm.most_growth
     threshold = algorithm.threshold(n_arms)
@@ -302,7 +302,7 @@ def _draw_many(
 def draw_patients(
     algorithm: DPLRE, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until an arm is asked for one and has none left."""
     rule = rule_of(algorithm, rewards.n_arms)
     arms = _start(rewards.n_arms, rule)
     while True:

@@ -10,14 +10,14 @@ from dpbandits._engine.kernels import kernel
 from dpbandits.rewards.laws import TWO_POINT, Law, LawCode, draw
 from dpbandits.stopping.ebgstop import GROWTH, POWER, EBGStop
 
-_MARGIN = 1.0 + 1e-9  # far above the rounding of what it is compared with
+_MARGIN = 1.0 + 1e-9  # far above the rounding errors of the comparison
 
 
 @kernel(error_model="numpy")
 def _draw(
     rng: Rng, law: LawCode, constants: tuple[float, float, float], max_samples: int
 ) -> tuple[int, float, bool]:
-    """Run the rule, as `EBGStop.stop` does; two points are drawn without a call."""
+    """Run the rule as `EBGStop.stop` does; a law of two points is drawn inline."""
     alpha, beta, half_range = constants
     two_points, chance = law.kind == TWO_POINT, law.first
     low, high = law.offset, law.offset + law.width
@@ -39,7 +39,7 @@ def _draw(
             stage_end = math.floor(GROWTH**stage)
             spent = beta * (POWER - 1.0) / POWER / stage**POWER
             log_term = stage_end / start * math.log(3.0 / spent)
-        # n·width is √(2x·squares) + 6Rx: where it is too wide to better a bound, nothing changes
+        # n·width is √(2x·squares) + 6Rx: where it is too wide to improve a bound, nothing changes
         size = abs(mean)
         excess = n * max(size - lower, upper - size) * _MARGIN - 6.0 * half_range * log_term
         if excess <= 0.0 or excess * excess <= 2.0 * log_term * squares:

@@ -1,8 +1,8 @@
-"""Successive elimination, epoch by epoch: exact in law, at a cost of O(K · epochs).
+"""Successive elimination, epoch by epoch: exact in distribution, at a cost of O(K · epochs).
 
-What is decided at the end of an epoch depends on each arm's sum of rewards alone, which is drawn at
-once. Proof: :prf:ref:`prop-epochs`. When the epochs ended and in which of them each arm was pulled
-last is all there is to know of a run; pulls and regret are arithmetic on it.
+The decision at the end of an epoch depends on each arm's sum of rewards alone, which is drawn at
+once. Proof: :prf:ref:`prop-epochs`. The ends of the epochs and the last epoch of each arm determine
+a run; pulls and regret are computed from them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_EPOCHS = 32  # of a run of 2^62 pulls at most: epoch e has more than 4^e, 
 
 
 class EliminationPlay(Play):
-    """A run of elimination, without its counts: O(K) numbers, whatever the checkpoints.
+    """A run of elimination, stored without its counts: O(K) numbers, whatever the checkpoints.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class EliminationPlay(Play):
     epoch_ends : numpy.ndarray of int, shape (E,)
         Numbers of pulls at which the epochs ended.
     last_epoch : numpy.ndarray of int, shape (K,)
-        For each arm the number, from 1, of the epoch in which it was pulled last: E + 1 where it
-        was viable to the end.
+        For each arm the number, from 1, of the last epoch in which it was pulled: E + 1 if it was
+        viable to the end.
 
     Examples
     --------
-    Three arms, of which the second goes after 6 pulls:
+    Three arms, of which the second is eliminated after 6 pulls:
 
     >>> play = EliminationPlay(np.array([4, 9]), np.array([6]), np.array([2, 1, 2]))
     >>> play.counts.tolist(), play.regret(np.array([0.0, 0.5, 0.25])).tolist()
@@ -68,7 +68,7 @@ class EliminationPlay(Play):
 
     @property
     def counts(self) -> Ints:
-        """Pulls of each arm at the checkpoints, shape (C, K), counted anew when read."""
+        """Pulls of each arm at the checkpoints, shape (C, K), computed when read."""
         return self._counts_at(self.checkpoints)
 
     @property
@@ -77,7 +77,7 @@ class EliminationPlay(Play):
         return last
 
     def _counts_at(self, checkpoints: Times) -> Ints:
-        """Return the pulls of each arm at some of the checkpoints, the last among them."""
+        """Return the pulls of each arm at some of the checkpoints, including the last."""
         counts = np.empty((checkpoints.size, self.last_epoch.size), np.int64)
         _counts(checkpoints, self.epoch_ends, self.last_epoch, counts)
         return counts
@@ -160,7 +160,7 @@ def _epoch_of(rule: Any, size: int, epoch: int) -> tuple[int, float, float]:
 
 
 class _Printed(NamedTuple):
-    """Epochs of DP-SE, which depend on how many arms are viable."""
+    """Epochs of DP-SE, which depend on the number of viable arms."""
 
     beta: float
     epsilon: float
@@ -225,7 +225,7 @@ def _eliminate(
 
 
 class _ByVariance(NamedTuple):
-    """Epochs that add up, and widths by what the rewards vary."""
+    """Epochs whose sums are cumulated, with widths from the variance of the rewards."""
 
     plan: BennettPlan
     memory: int
@@ -282,7 +282,7 @@ def _eliminate_by_variance(
 
 @singledispatch
 def rule_of(algorithm: Any, n_arms: int, horizon: int) -> tuple[Any, int]:
-    """Return what the compiled loop is told of an algorithm, and how many epochs it has at most."""
+    """Return an algorithm's parameters for the compiled loop, and its maximal number of epochs."""
     raise TypeError(f"algorithm={algorithm!r} has no rule; allowed: what was entered")
 
 
@@ -319,7 +319,7 @@ def _rule_by_variance(algorithm: BennettDPSE, n_arms: int, horizon: int) -> tupl
 def play_elimination(
     algorithm: Any, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> EliminationPlay:
-    """Play on Bernoulli arms: the numbers that the plain program draws, in its order.
+    """Play on Bernoulli arms: the plain program's draws, in its order.
 
     Shapes: `checkpoints` (C,).
     """
@@ -366,7 +366,7 @@ class _Runs(NamedTuple):
 def _play_runs(
     rule: Any, means: Floats, horizon: int, shuffles: bool, streams: Streams, runs: _Runs
 ) -> None:
-    """Play a run on each stream, and write what there is to know of it."""
+    """Play a run on each stream, and write its record."""
     for r in range(runs.epochs.size):
         begin_stream(streams, r)
         begin_order(streams.rng, shuffles, runs.orders[r])

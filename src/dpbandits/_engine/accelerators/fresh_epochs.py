@@ -1,8 +1,8 @@
-"""Stopping rules that forget, on samples of a law: the sums of an epoch are drawn at once.
+"""Stopping rules that start afresh in each epoch: the sums of an epoch are drawn at once.
 
-What an epoch releases depends on the law of its sums, or of its sums of X and of X² together, and
-these are drawn exactly: by a few Binomial variables where the law has finitely many values, and
-for sums by binary digits where it is uniform.
+An epoch's release depends on its sum alone, or on its sums of X and of X² together, and these are
+drawn exactly: by a few Binomial variables where the samples have finitely many values, and by
+binary digits where the samples are uniform.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _draw_doubling(
     law: LawCode,
     max_samples: int,
 ) -> tuple[int, float, bool]:
-    """Run the rule of doubling epochs with Hoeffding's width."""
+    """Run the doubling-epochs rule with Hoeffding's width."""
     epsilon, alpha, beta, unit = constants
     size, taken, epoch = FIRST, 0, 1
     while taken + size <= max_samples:
@@ -91,6 +91,6 @@ def draw_announced(
 def draw_doubling(
     rule: DPHoeffdingStop, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run of the rule of doubling epochs with Hoeffding's width."""
+    """Draw a run of the doubling-epochs rule with Hoeffding's width."""
     constants = rule.epsilon, rule.alpha, rule.beta, rule.half_range
     return _draw_doubling(rng, constants, law.code, max_samples)

@@ -5,7 +5,7 @@ with f(r) = S + a·r − c + H·(n + r)^g − U·(n + r), over a line a·r − c
 leader's next r rewards does not fall (`lower_lines`; a = c = 0 always is one), and with
 `growing_sum` for the rewards. Each walk of a run adds at most 10^−16 for the line and 10^−13 for
 the sum to the total-variation distance from `play_by_steps`: at most 4.1·10^−7 for the `MAX_WALKS`
-that a run may make, some 10^−8 for 10^8 pulls. Proof: :prf:ref:`prop-walks`.
+of a run, about 10^−8 for 10^8 pulls. Proof: :prf:ref:`prop-walks`.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from dpbandits.rewards.pareto_sums import exponentials, growing_sum, lower_lines
 __all__ = ["MAX_WALKS", "WALK_ERROR", "TreeSkipTally", "tree_skip_and_tally"]
 
 MAX_WALKS = 4 * 10**6
-"""Walks that a run may make."""
+"""Most walks of a run."""
 
 WALK_ERROR = 1.001e-13
-"""What a walk adds, at most, to the total-variation distance from the law of single pulls."""
+"""Bound on a walk's contribution to the total-variation distance from single pulls."""
 
-# What follows steers only the speed: any choice of stretches gives the same law.
+# These constants affect only the speed: any choice of stretches gives the same distribution.
 PASSAGES = (0.25, 400, 30, 1.0625)  # arguments of `first_passage_table`
 _SHORTEST = 16  # pulls that make a walk worth its cost
-_SPENT = 0.125  # part of the lead that the certificate may give away
+_SPENT = 0.125  # part of the lead that the certificate may use up
 _NOISELESS_SHORTEST = 160
 _STOCK = 256
 _NOISELESS_SPENT = 0.98
 
 
 class TreeSkipTally(NamedTuple):
-    """What a run by skipping did.
+    """Statistics of a run by skipping.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class TreeSkipTally(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """The arm that leads before a pull, and what its index is made of.
+    """The arm that leads before a pull, and the parts of its index.
 
     Attributes
     ----------
@@ -119,14 +119,14 @@ class Lead(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """Lines below which the sum of an arm's next rewards hardly ever falls.
+    """Lines below which the sum of an arm's next rewards falls only with tiny probability.
 
     Attributes
     ----------
     lines : numpy.ndarray of float, shape (L, 3)
         `lower_lines` of the arm's rewards.
     beyond : float
-        Probability, at most, that one of them is truncated.
+        Bound on the probability that one of them is truncated.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def certify_tree(
     last = n + stretch - 1.0
     at_first = bonus * n * shrunk[arm] - rival * n
     at_last = slope * (stretch - 1.0) + bonus * last**growth - rival * last
-    # thousands of times the rounding of f and of the indices that a kernel by pulls compares
+    # thousands of times the rounding error of f and of the indices that single pulls compare
     slack = 1e-12 * (abs(total) + (abs(rival) + bonus) * last)
     barrier = total + min(at_first, at_last) - intercept - slack
     if barrier + means[arm] * n - total < (0.5 * margin if scale > 0.0 else 0.0):
@@ -209,7 +209,7 @@ def certify_tree(
 def _pull_while_leading(
     rng: Rng, law: HeavyCode, policy: TreeIndex, ends: Floats, lead: Lead, block: int
 ) -> tuple[int, float, float]:
-    """Pull an arm once, and on, up to `block` times, while it certainly leads.
+    """Pull an arm at least once, up to `block` times, while it certainly leads.
 
     Its rival bounds the other indices over the block. Returns the arm's pulls, sum and noise.
     """
@@ -240,10 +240,10 @@ def _pull_without_noise(
     lead: Lead,
     block: int,
 ) -> tuple[int, float, int]:
-    """As `_pull_while_leading` without noise; rewards are drawn in advance, many at once.
+    """Do as `_pull_while_leading`, without noise; rewards are drawn in advance, many at once.
 
-    (n + r)^g is at least n^g·(1 + g·r/(n + m)) for r ≤ m, by its slope at n + m. `stock` keeps the
-    arm's rewards that are drawn and not yet used, from the place `used` on.
+    (n + r)^g is at least n^g·(1 + g·r/(n + m)) for r ≤ m, by its slope at n + m. `stock` holds the
+    arm's rewards that are drawn and not yet used, from the index `used` on.
     """
     _, n, total, power, bonus, rival = lead
     rival += 1e-12 * (abs(rival) + bonus)  # more than rounding
@@ -273,7 +273,7 @@ def _pull_without_noise(
 
 
 class _Arms(NamedTuple):
-    """Laws of the rewards, and what walks need of them."""
+    """Distributions of the rewards, with the tables that walks need."""
 
     kinds: Ints
     parameters: Floats  # (K, 2)
@@ -290,8 +290,8 @@ class _State(NamedTuple):
     sums: Floats
     means: Floats  # private
     shrunk: Floats  # n^(−v/(1+v))
-    beyond: Floats  # what `_beyond` was
-    renewed: Floats  # the number of pulls from which it is to be computed anew
+    beyond: Floats  # last value of `_beyond`
+    renewed: Floats  # number of pulls at which to compute it anew
     ends: Floats  # (K, TREE_LEVELS)
     stock: Floats  # (K, _STOCK)
 
@@ -315,7 +315,7 @@ def _play(
     rng: Rng,
     table: FirstPassageTable,
 ) -> tuple[int, int]:
-    """Enter `_walk_on` from Python."""
+    """Call `_walk_on` from Python."""
     return _walk_on(arms, policy, state, checkpoints, rng, table)
 
 
@@ -347,7 +347,7 @@ def _walk_on(
         least = first_scale * n * shrunk[arm] if noisy else lines[arm, 0, 0]
         may_walk = walks < MAX_WALKS and t >= n_arms
         if may_walk and (means[arm] + bonus * shrunk[arm] - rival) * n >= least:
-            if n >= renewed[arm]:  # it falls with n: an old value serves
+            if n >= renewed[arm]:  # it falls with n: an old value is an upper bound
                 beyond[arm] = _beyond(law, first_bound * float(n) ** growth)
                 renewed[arm] = 1.05 * n
             lead = Lead(arm, n, total, n * shrunk[arm], bonus, rival)
@@ -397,8 +397,8 @@ def tree_skip_and_tally(
 ) -> tuple[Ints, TreeSkipTally]:
     """Play as `play_by_steps` does, with walks.
 
-    The error is that of the module, in exact arithmetic with ideal random numbers; also at
-    checkpoints.
+    The error is that of the module, in exact arithmetic with ideal random numbers; it covers the
+    counts at all checkpoints.
 
     Shapes: `checkpoints` (C,) → (C, K).
     """

@@ -31,7 +31,7 @@ _EXACT_BELOW = 1024
 
 
 class TreeIndex(NamedTuple):
-    """What the compiled loops are told of an index policy for heavy tails.
+    """Parameters of an index policy for heavy tails, for the compiled loops.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class TreeIndex(NamedTuple):
 
 
 def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> TreeIndex:
-    """Return what the compiled loops are told of an algorithm."""
+    """Return the parameters of an algorithm for the compiled loops."""
     if isinstance(algorithm, RobustUCB):
         moment, order = rewards.moment_bound, rewards.order
         log_term, power = 2 * math.log(horizon), 1 / (1 + order)
@@ -79,7 +79,7 @@ def tree_index_of(algorithm: DPRUCB | RobustUCB, rewards: Any, horizon: int) -> 
 def grown_by(part: float, growth: float) -> float:
     """Return (1 + h)^g by the binomial series to the fifth power.
 
-    What it leaves out is below 10^−18 of the result.
+    The remainder is below 10^−18 of the result.
     """
     tail = 1.0 + part * (growth - 3.0) / 4.0 * (1.0 + part * (growth - 4.0) / 5.0)
     tail = 1.0 + part * (growth - 1.0) / 2.0 * (1.0 + part * (growth - 2.0) / 3.0 * tail)
@@ -127,7 +127,7 @@ def _run_by_steps(
     kinds: Ints,
     parameters: Floats,
 ) -> int:
-    """Play on; return the arm whose next reward is not on the tape, or −1 at the end."""
+    """Continue; return the arm whose next reward is not on the tape, or −1 at the end."""
     clock, pulls, ends, sums, powers, inverses, means = state
     constant = 0.0 if policy.reconstructed else policy.width
     while clock[1] < checkpoints.size:
@@ -164,9 +164,9 @@ def _run_by_steps(
 
 
 def play_by_steps(rewards: HeavyRewards, policy: TreeIndex, checkpoints: Times, rng: Rng) -> Ints:
-    """Play an index policy pull by pull: a reward is drawn, then a Laplace variable.
+    """Play an index policy pull by pull: draw a reward, then a Laplace variable.
 
-    Rewards of laws that are in Python alone may be drawn ahead.
+    Rewards of laws without compiled code may be drawn ahead.
 
     Shapes: `checkpoints` (C,) → (C, K).
     """
@@ -180,7 +180,7 @@ def play_by_steps(rewards: HeavyRewards, policy: TreeIndex, checkpoints: Times, 
 def play_pull_by_pull(
     algorithm: DPRUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play on any heavy-tailed rewards: `heavy_skipping` enters it for laws that loops know.
+    """Play on any heavy-tailed rewards: `heavy_skipping` registers it for laws with compiled code.
 
     Shapes: `checkpoints` (C,).
     """

@@ -2,7 +2,8 @@
 
 A certificate is a number of pulls and a barrier for the noise of each arm, over which the leader's
 index stays above a level θ and those of the others below it. Proof: :prf:ref:`lem-walk-advancing`.
-When the noise of one of them first reaches its barrier is drawn by `walk_to_joint_passage`.
+The first time at which the noise of one of them reaches its barrier is drawn by
+`walk_to_joint_passage`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from dpbandits.regret.dp_ucb_hybrid import DPUCBHybrid
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.sources import DrawnRewards
 
-# These steer only the speed.
+# These affect only the speed.
 _NOISE_RESERVE = 40.0  # node scales that are kept for the leader's noise
 _SHORTEST = 32  # pulls that make a skip worth its cost
 _TRIES = 4  # lengths of a certificate that are tried, each an eighth of the one before
@@ -62,7 +63,7 @@ def _certify(
     table: FirstPassageTable,
     barriers: Floats,
 ) -> int:
-    """Return a number of pulls and write the barriers; 0 if no certificate is worth it."""
+    """Return a number of pulls and write the barriers; 0 if no certificate is worth a skip."""
     arm, mean, _ = leader
     lead, node_scale, most = ahead.lead, ahead.node_scale, ahead.most
     pulls, sums, noise = state.pulls, state.sums, state.noise
@@ -108,13 +109,13 @@ def _play(
 ) -> tuple[Ints, int]:
     """Play DP-UCB-HYBRID on Bernoulli arms with certified skips; the noise is positive.
 
-    Returns the counts, shape (C, K), and how many pulls were skipped over.
+    Returns the counts, shape (C, K), and the number of skipped pulls.
     """
     pulls, sums, noise, counters, _, values, widths, inverse_roots, _ = state
     n_arms, horizon = means.size, checkpoints[-1]
     barriers, signs = np.zeros(n_arms), np.empty(n_arms)
     counts = np.zeros((checkpoints.size, n_arms), np.int64)
-    power = 1  # the greatest power of two up to t
+    power = 1  # the largest power of two up to t
     t, c, skips, skipped, wait = 0, 0, 0, 0, n_arms
     while t < horizon:
         arm, stretch, node_scale = t, 0, 0.0
@@ -165,7 +166,7 @@ def _play(
 def play_skipping(
     algorithm: DPUCBHybrid, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by certified skipping: without noise there is nothing to be skipped over.
+    """Play by certified skipping; without noise nothing is skipped.
 
     Shapes: `checkpoints` (C,).
     """

@@ -1,8 +1,7 @@
 """Index policies, pull by pull: one compiled loop for UCB, DP-UCB, DP-UCB-BOUND and -HYBRID.
 
-It plays Bernoulli arms, arms of any laws on [0, 1], and tables of rewards. What an algorithm
-decides by is told it as a named tuple, whose type chooses what
-the loop does.
+It plays Bernoulli arms, arms of any laws on [0, 1], and tables of rewards. An algorithm is passed
+as a named tuple, whose type selects the index that the loop computes.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ IndexPolicy = TreePolicy | BlockPolicy | AdvancingPolicy
 
 
 class State(NamedTuple):
-    """What a run knows between two pulls.
+    """State between two pulls.
 
     Attributes
     ----------
@@ -126,9 +125,9 @@ class State(NamedTuple):
     noise : numpy.ndarray of float, shape (K,)
         Noise of each counter's sum.
     counters : numpy.ndarray of float, shape (K, 65)
-        What each counter keeps of its noise.
+        Stored noise of each counter.
     powers : numpy.ndarray of int, shape (K,)
-        The greatest power of two up to the arm's pulls, where ν needs it.
+        The largest power of two up to the arm's pulls, where ν needs it.
     means : numpy.ndarray of float, shape (K,)
         (S + Z + γ)/n.
     widths : numpy.ndarray of float, shape (K,)
@@ -149,7 +148,7 @@ class State(NamedTuple):
     sums: Floats
     noise: Floats
     counters: Floats  # (K, 65)
-    powers: Ints  # the greatest power of two up to the arm's pulls, where ν needs it
+    powers: Ints  # the largest power of two up to the arm's pulls, where ν needs it
     means: Floats  # (S + Z + γ)/n
     widths: Floats  # ν/(n log t)
     inverse_roots: Floats
@@ -197,7 +196,7 @@ def count(policy: Any, state: State, arm: int, n: int, t: int, rng: Rng) -> None
 
 @by_type
 def release(policy: Any, state: State, arm: int, n: int, noise: float) -> None:
-    """Write what the index of an arm is made of, after n pulls of it."""
+    """Write the parts of the index of an arm, after n pulls of it."""
     raise TypeError
 
 
@@ -287,10 +286,10 @@ def _release_of_advancing(
 
 @kernel
 def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng) -> int:
-    """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
+    """Continue until the last checkpoint, or until the chosen arm has no reward left to read.
 
-    Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull
-    draws one uniform variable for the reward and, if there is noise, one Laplace variable for each
+    Pulls 1..K play arms 0..K-1, then the largest index, ties to the lowest arm number. A pull draws
+    one uniform variable for the reward and, if there is noise, one Laplace variable for each
     counter that gets an element. Returns that arm, or −1 at the end.
     """
     pulls, sums, noise, _, _, means, widths, inverse_roots, clock = state
@@ -330,7 +329,7 @@ def _run(policy: Any, state: State, tape: Tape, checkpoints: Times, counts: Ints
 def play_steps(
     run: Any, policy: Any, state: Any, rewards: Rewards, checkpoints: Times, rng: Rng, *more: Any
 ) -> Ints:
-    """Play a compiled loop to its end; whenever it wants a reward, ask the source.
+    """Run a compiled loop to its end; ask the source whenever it needs a reward.
 
     Shapes: `checkpoints` (C,) → (C, K).
     """
@@ -376,12 +375,12 @@ def _table_runs(policy: Any, state: State, tape: Tape, n_runs: int, rng: Rng) ->
 
 
 def advancing_policy(algorithm: DPUCBHybrid) -> AdvancingPolicy:
-    """Return what the compiled loops are told of DP-UCB-HYBRID."""
+    """Return the parameters of DP-UCB-HYBRID for the compiled loops."""
     return AdvancingPolicy(algorithm.counter.block_scale, not algorithm.literal)
 
 
 def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPolicy:
-    """Return what the compiled loops are told of an algorithm."""
+    """Return the parameters of an algorithm for the compiled loops."""
     if isinstance(algorithm, UCB):
         return TreePolicy(0.0, 0.0)
     if isinstance(algorithm, DPUCB):
@@ -397,7 +396,7 @@ def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPoli
 def play_pull_by_pull(
     algorithm: IndexAlgorithm, rewards: Rewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play on any source of rewards: `skipping` enters it for Bernoulli arms.
+    """Play on any source of rewards: `skipping` registers it for Bernoulli arms.
 
     Shapes: `checkpoints` (C,).
     """

@@ -1,8 +1,8 @@
-"""Lazy batches, release by release: one compiled loop, to which an algorithm is its choice of arms.
+"""Lazy batches, release by release: one compiled loop; algorithms differ in their choice of arms.
 
 Between two releases nothing random happens except for draws of arms, so that a run goes from
-release to release, in O(K log T) steps. Proof: :prf:ref:`prop-epochs`. The loop is told of an
-algorithm by a named tuple, which says what decides.
+release to release, in O(K log T) steps. Proof: :prf:ref:`prop-epochs`. An algorithm is passed to
+the loop as a named tuple, which selects its rule.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ from dpbandits.schedules import next_size_kernel
 __all__ = ["play_batches", "play_race", "play_table"]
 
 RACE_ERROR = 1e-13
-"""Distance in total variation, at most, of the law of one pull of Lazy-DP-TS from that of the plain
-program, given the releases. The rule that integrates has a part in it, which is not bounded: with
+"""Bound on the total-variation distance between one pull of Lazy-DP-TS and one of the plain
+program, given the releases. Part of it is the quadrature error, for which there is no proof: with
 panels of a quarter of the width the probabilities of the arms move by 4·10⁻¹⁴ at most, in 60 cases
 of up to 11 arms. The rest is bounded: :prf:ref:`lem-largest-draw`."""
 
 
 class _Released(NamedTuple):
-    """What an algorithm knows of the arms; all arrays have shape (K,)."""
+    """Released statistics of the arms; all arrays have shape (K,)."""
 
-    sums: Floats  # released sums that the estimates rest on, noise included
+    sums: Floats  # released sums behind the estimates, noise included
     rewards: Ints  # how many rewards n are in them
     noises: Ints  # how many Laplace variables k are in them
-    # a line below n·d̃⁺(y, q, k/n) as a function of q: it saves evaluations, and changes no choice
+    # a line below n·d̃⁺(y, q, k/n) as a function of q: it saves evaluations and changes no choice
     places: Floats
     heights: Floats  # at these places, and below any height where nothing is known
     slopes: Floats
 
 
 class _Grid(NamedTuple):
-    """When an algorithm releases, and with which noise."""
+    """The releases of an algorithm and the scale of their noise."""
 
     noise_scale: float
     eta: float
-    forgets: bool  # whether estimates rest on the last batch alone
-    of_sizes: bool  # whether the grid has the sizes of the batches, not the pulls at their ends
+    forgets: bool  # whether estimates use the last batch alone
+    of_sizes: bool  # whether the grid contains sizes of batches, not the pulls at their ends
 
 
 class _State(NamedTuple):
-    """What a run knows between two releases; arrays of shape (K,) unless it says otherwise."""
+    """State between two releases; arrays of shape (K,) except where noted."""
 
     released: _Released
     pulls: Ints
@@ -92,7 +92,7 @@ _UCB, _KL, _CALIBRATED, _EVIDENCE, _SAMPLE, _RACE = range(6)
 
 
 class _Rule(NamedTuple):
-    """What chooses the next arm; its `kind`, of those above, says by what.
+    """The rule for the next arm; its `kind` is one of the constants above.
 
     - UCB: the largest x + √(c·log(ht)/n) + d·log t/(εn), c = `sampling`, h = `inside`, d = `alpha`;
     - KL: the largest max {q : n·kl(y, q) ≤ α·log t}, y = x + α·log t/(εn) moved into [0, 1];
@@ -102,7 +102,7 @@ class _Rule(NamedTuple):
     - SAMPLE: the largest of one draw from Normal(y, 1/n) a batch, y as for KL;
     - RACE: the largest of such draws at each pull.
 
-    They are one type, of which the loop is compiled once.
+    All are of one type, so that the loop is compiled once.
     """
 
     kind: int
@@ -116,7 +116,7 @@ class _Rule(NamedTuple):
 
 @kernel
 def _alone(arm: int, due: Ints) -> tuple[int, Ints]:
-    """Return an arm whose batch is played to its end, and the pulls of that."""
+    """Return the arm, whose batch is played to its end, and the pulls."""
     pulls = np.zeros(due.size, np.int64)
     pulls[arm] = due[arm]
     return arm, pulls
@@ -155,7 +155,7 @@ def _floor(released: _Released, a: int, q: float) -> float:
 @kernel
 def _largest_kl(rule: _Rule, released: _Released, due: Ints, t: int) -> tuple[int, Ints]:
     level, arm, highest = rule.alpha * math.log(t), 0, -math.inf
-    first = int(np.argmax(released.places))  # it has had the largest index, and is likely to have
+    first = int(np.argmax(released.places))  # the arm that led last is likely to lead again
     for i in range(due.size + 1):
         a = first if i == 0 else i - 1
         n = float(released.rewards[a])
@@ -178,7 +178,7 @@ def _largest_calibrated(rule: _Rule, released: _Released, due: Ints, t: int) -> 
     epsilon, log_t = rule.epsilon, math.log(t)
     level = log_t + rule.slack * math.log1p(log_t)
     arm, highest = 0, -math.inf
-    most = np.ones(due.size)  # bounds of the indices, below 0 for those that have been looked at
+    most = np.ones(due.size)  # bounds of the indices, below 0 for those already examined
     for a in range(due.size):
         slope, room = released.slopes[a], level - released.heights[a]
         if slope > 0.0 and room < math.inf:
@@ -252,11 +252,11 @@ def _race(rule: _Rule, released: _Released, due: Ints, t: int, rng: Rng) -> tupl
 
 @kernel
 def _choose(rule: _Rule, released: _Released, due: Ints, t: int, rng: Rng) -> tuple[int, Ints]:
-    """Return the arm whose batch is full next, and the pulls of all arms until it is, shape (K,).
+    """Return the arm whose batch is full next, and the pulls of all arms until then, shape (K,).
 
-    `due` are the pulls that the open batches still need, t is the number of the next pull. Ties go
-    to the lowest arm number. Where several arms are pulled, the order of all pulls but the last is
-    uniformly random.
+    `due` contains the pulls missing in the open batches, and t is the number of the next pull. Ties
+    go to the lowest arm number. Where several arms are pulled, the order of all pulls but the last
+    is uniformly random.
     """
     if rule.kind == _UCB:
         return _largest_ucb(rule, released, due, t)
@@ -289,8 +289,8 @@ def _start(n_arms: int, most_releases: int) -> _State:
 def _advance(rule: _Rule, state: _State, checkpoints: Times, counts: Ints, rng: Rng) -> int:
     """Pull arms until a batch is full, and count the pulls at the checkpoints.
 
-    First each arm has a batch of one pull in turn. Returns the arm of the batch; −1 if the run ends
-    before, so that nothing is released.
+    First each arm in turn has a batch of one pull. Returns the arm of the batch, or −1 if the run
+    ends before a batch is full and nothing is released.
     """
     released, pulls, _, due, _, clock = state
     t, turn, c = clock
@@ -374,7 +374,7 @@ def _table_runs(rule: _Rule, grid: _Grid, tape: Tape, n_runs: int, rng: Rng) -> 
 
 
 def _rule_of(algorithm: LazyBatches) -> tuple[_Rule, _Grid]:
-    """Return what the compiled loops are told of an algorithm: its rule, and when it releases."""
+    """Return the parameters of an algorithm for the compiled loops: its rule and its releases."""
     epsilon = algorithm.epsilon
     adds_up = isinstance(algorithm, DPKLUCB | DPIMED)
     doubles = isinstance(algorithm, DoublingEpisodes)
@@ -426,9 +426,9 @@ def _runs(
     rule: _Rule, grid: _Grid, tape: Tape, most: int, checkpoints: Times, shuffles: bool,
     streams: Streams,
 ) -> tuple[Ints, Ints, Ints, Ints]:  # fmt: skip
-    """Return counts (n, C, K), orders of the arms (n, K), releases (R,), where runs begin (n + 1,).
+    """Return counts (n, C, K), orders of the arms (n, K), releases (R,), starts of runs (n + 1,).
 
-    The counts are in the order in which the run had the arms.
+    The counts are in each run's order of the arms.
     """
     n_runs, n_arms = streams.states.shape[0], tape.means.size
     counts = np.zeros((n_runs, checkpoints.size, n_arms), np.int64)
@@ -486,7 +486,7 @@ accelerates(LazyDPTS, on=DrawnRewards, **_IN_BATCHES)(play_batches)
 def play_race(
     algorithm: LazyDPTS, rewards: LawRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play on arms of any laws, whose sums are asked for release by release.
+    """Play on arms of any laws, and ask for their sums release by release.
 
     Shapes: `checkpoints` (C,).
     """

@@ -1,8 +1,8 @@
-"""What happens between two releases of Lazy-DP-TS: pulls with fixed probabilities, drawn at once.
+"""Pulls of Lazy-DP-TS between two releases, with fixed probabilities and drawn at once.
 
-Each pull is of arm a with a probability π_a, whatever was drawn before: `largest_draw`. Which batch
-is full first, and how often the other arms have been pulled by then, is `first_to_finish`; how many
-of these pulls came before a checkpoint is `first_of`. Proof: :prf:ref:`lem-race`.
+Each pull is of arm a with probability π_a, independently of the others: `largest_draw`.
+`first_to_finish` draws the batch that is full first and the pulls of the other arms by then;
+`first_of` draws how many of these pulls came before a checkpoint. Proof: :prf:ref:`lem-race`.
 """
 
 from __future__ import annotations
@@ -80,8 +80,7 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
 def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, Ints]:
     """Pull arms at random, with these probabilities, until one has been pulled as often as due.
 
-    The last pull is of the arm that has been pulled as often as due; the order of those before it
-    is uniformly random (`first_of`).
+    The last pull is of that arm; the order of those before it is uniformly random (`first_of`).
 
     Shapes: `probabilities` (K,), `due` (K,) → (K,).
 
@@ -108,7 +107,7 @@ def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, In
 
 @kernel
 def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
-    """Draw how often each arm comes among the first `sizes` of pulls in uniformly random order.
+    """Draw how often each arm is among the first `sizes` of pulls in uniformly random order.
 
     Proof: :prf:ref:`lem-first-of`.
 

@@ -51,7 +51,7 @@ def _leader(scale: float, pulls: Ints, sums: Floats, t: int) -> int:
 def _run(
     scale: float, state: _State, tape: Tape, checkpoints: Times, counts: Ints, rng: Rng
 ) -> int:
-    """Play on until the last checkpoint, or until an arm is chosen whose rewards are all read.
+    """Continue until the last checkpoint, or until the chosen arm has no reward left to read.
 
     Returns that arm, or −1 at the end.
     """

@@ -1,8 +1,9 @@
-"""NAS and its private forms on samples of a law: what cannot matter is not drawn.
+"""NAS and its private forms on samples of a law: irrelevant draws are left out.
 
-A rule that looks at every n lets looks pass in bulk that halt with no probability, or with a small
-one that is drawn for all of them together; a rule that looks at n = 2, 4, 8, … draws the sum of the
-samples between two looks at once. Exact in law. Proof: :prf:ref:`prop-passing`.
+A rule that checks at every n skips many checks at once if they cannot halt, or if the small
+probability that one of them halts can be drawn for all together; a rule that checks at n = 2, 4, 8,
+… draws the sum of the samples between two checks at once. Exact in distribution. Proof:
+:prf:ref:`prop-passing`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from dpbandits.rewards.laws import Law, LawCode, sum_of_draws
 from dpbandits.stopping.halting import Halting, boundary_kernel, estimate_kernel
 from dpbandits.stopping.nas import DPNAS, NAS, DPExponentialNAS
 
-_RARE = 20.0  # looks whose noise has to be this many scales below zero are let pass in bulk
+_RARE = 20.0  # checks that halt only with noise this many scales below zero are skipped in bulk
 
 
 @kernel
 def _draw_doubling(
     rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:
-    """Run a rule that looks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
+    """Run a rule that checks at n = 2, 4, 8, …: samples, estimate, whether it halted."""
     threshold_noise = laplace(rng, halting.threshold_scale)
     n, total, look = 0, 0.0, 0
     while True:
@@ -43,7 +44,7 @@ def _draw_doubling(
 def _draw_every(
     rng: Rng, halting: Halting, law: LawCode, max_samples: int
 ) -> tuple[int, float, bool]:
-    """Run a rule that looks at every n; looks that cannot halt, or hardly, are let pass."""
+    """Run a rule that checks at every n; skip checks that cannot halt, or hardly ever do."""
     half_range, scale = halting.half_range, halting.query_scale
     threshold_noise = laplace(rng, halting.threshold_scale)
     n, total = 0, 0.0
@@ -71,7 +72,7 @@ def _draw_every(
 
 @accelerates(NAS, DPNAS, on=Law, name="passing")
 def draw_every(rule: NAS | DPNAS, law: Law, max_samples: int, rng: Rng) -> tuple[int, float, bool]:
-    """Draw a run of a rule that looks at every n."""
+    """Draw a run of a rule that checks at every n."""
     return _draw_every(rng, rule.halting, law.code, max_samples)
 
 
@@ -79,5 +80,5 @@ def draw_every(rule: NAS | DPNAS, law: Law, max_samples: int, rng: Rng) -> tuple
 def draw_doubling(
     rule: DPExponentialNAS, law: Law, max_samples: int, rng: Rng
 ) -> tuple[int, float, bool]:
-    """Draw a run of a rule that looks at n = 2, 4, 8, …."""
+    """Draw a run of a rule that checks at n = 2, 4, 8, …."""
     return _draw_doubling(rng, rule.halting, law.code, max_samples)

@@ -17,13 +17,13 @@ from dpbandits.stopping.promised import DPPromisedStop
 
 
 def _blocks(law: Law, rng: Rng, size: int) -> Iterator[float]:
-    """Yield independent samples of a law, drawn so many at once."""
+    """Yield independent samples of a law, drawn in blocks of `size`."""
     while True:
         yield from law.sample(rng, size).tolist()
 
 
 def _cut(law: Law, bound: float) -> Law | None:
-    """Return the law of samples that are cut at ±H; None if no law here is that."""
+    """Return the law of samples clipped to ±H; None if it is not available here."""
     low, high = law.support
     if max(-low, high) <= bound:
         return law
@@ -36,7 +36,7 @@ def _cut(law: Law, bound: float) -> Law | None:
 
 
 def _sample_by_sample(rule: DPPromisedStop, samples: Samples, rng: Rng) -> tuple[int, float, bool]:
-    """Go on as the rule itself does."""
+    """Continue with the plain program of the rule."""
     try:
         estimate = rule.estimate_near_0(samples, rng)
     except Ended:

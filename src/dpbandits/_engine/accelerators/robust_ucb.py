@@ -1,4 +1,4 @@
-"""Robust UCB: walks where δ is fixed; where it is not, rewards that wait until they drop out."""
+"""Robust UCB: walks for a fixed δ; otherwise a heap of the rewards that will be truncated later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIRST_HEAP = 1024  # rewards of an arm that can wait before the heaps are made 
 
 
 class RobustIndex(NamedTuple):
-    """What the loop is told of robust UCB.
+    """Parameters of robust UCB for the loop.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class RobustIndex(NamedTuple):
 
 
 class _AnytimeState(NamedTuple):
-    """A run: of each arm its mean, the sum of what is not truncated, and a heap of what waits."""
+    """A run: each arm's mean, sum of untruncated rewards, and heap of rewards truncated later."""
 
     clock: Ints  # pulls made, checkpoints passed
     pulls: Ints
@@ -55,7 +55,7 @@ class _AnytimeState(NamedTuple):
     means: Floats
     sums: Floats
     shrunk: Floats  # n^(−v/(1+v))
-    keys: Floats  # (K, size): log(1/δ) at which a reward drops out, the least in front
+    keys: Floats  # (K, size): log(1/δ) at which a reward is truncated, the least in front
     waiting: Floats  # (K, size): the rewards
 
 
@@ -105,7 +105,7 @@ def _run_robust_ucb(
     counts: Ints,
     rng: Rng,
 ) -> int:
-    """Play on; return −1 at the end, the arm whose reward is not on the tape, K for a full heap."""
+    """Continue; return −1 at the end, an arm whose reward is not on the tape, K for a full heap."""
     n_arms = kinds.size
     moment, order, factor = rule
     clock, pulls, sizes, means, sums, shrunk, keys, waiting = state
@@ -139,7 +139,7 @@ def _run_robust_ucb(
             reward = next_heavy(
                 rng, (kinds[arm], parameters[arm, 0], parameters[arm, 1]), tape, arm
             )
-            # most rewards are so small that they surely stay: no power for them
+            # most rewards are so small that they are never truncated: compute no power for them
             limit = moment * n / last_log if last_log > 0.0 else math.inf
             size = abs(reward)
             if (size <= 1.0 and limit >= 1.0) or (size * size <= limit and size >= 1.0):
@@ -165,8 +165,8 @@ def _run_robust_ucb(
 def play_anytime(rewards: HeavyRewards, checkpoints: Times, rng: Rng) -> Ints:
     """Play robust UCB with the truncated mean and δ = t^−2, pull by pull.
 
-    Rewards that will drop out before the end wait in a heap, ordered by the log(1/δ) at which they
-    do: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
+    Rewards that will be truncated before the end are in a heap, ordered by the log(1/δ) at which
+    they are: a pull costs O(log n). Proof: :prf:ref:`lem-waiting`.
 
     Shapes: `checkpoints` (C,) → (C, K).
     """
@@ -189,7 +189,7 @@ def play_anytime(rewards: HeavyRewards, checkpoints: Times, rng: Rng) -> Ints:
 
 
 def _is_fixed(algorithm: RobustUCB) -> bool:
-    """Return whether δ is, so that no reward drops out: only then are there walks."""
+    """Return whether δ is fixed, so that no reward is truncated later and walks are possible."""
     return algorithm.confidence == "fixed"
 
 
@@ -199,7 +199,7 @@ def _is_fixed(algorithm: RobustUCB) -> bool:
 def play_by_walks(
     algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play by walks, δ being fixed.
+    """Play by walks, for a fixed δ.
 
     Shapes: `checkpoints` (C,).
     """
@@ -213,7 +213,7 @@ def play_by_walks(
 def play_pull_by_pull(
     algorithm: RobustUCB, rewards: HeavyRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:
-    """Play pull by pull, on any heavy-tailed rewards; if δ = t^−2, with heaps of those that wait.
+    """Play pull by pull, on any heavy-tailed rewards; if δ = t^−2, with heaps.
 
     Shapes: `checkpoints` (C,).
     """

@@ -1,9 +1,9 @@
-"""Index policies by certified skipping, in far less than one step per pull.
+"""Index policies by certified skipping, in far fewer steps than pulls.
 
-While an arm is pulled, the indices of the others change with log t only. If the
-leader's index is far enough above them, it stays the leader for a whole stretch of pulls, whatever
-the rewards and the noise of the stretch do within known limits; then only the stretch's sum of
-rewards (one Binomial) and the few tree nodes that are read again have to be drawn.
+While an arm is pulled, the indices of the others change with log t only. If the leader's index is
+far enough above them, it leads for a whole stretch of pulls, for all rewards and noise of the
+stretch within known limits; then only the stretch's sum of rewards (one Binomial) and the few tree
+nodes that are read again have to be drawn.
 
 A certificate for arm a, which leads before pull t + 1 with n pulls, reward sum S and prefix noise
 Z, is a number m of pulls and a barrier z. With U the largest index of the others at time t + m and
@@ -12,9 +12,9 @@ c the reward band,
     f(r) = S + μ r − c + γ + √(2 log(t+1) (n+r)) − U (n+r),      z = min(f(0), f(m−1)),
 
 arm a leads before each of the pulls t + 1 … t + m as long as the noise Z_r > −z, except with
-probability 10⁻¹⁶. When the noise first reaches −z is not bounded but drawn, by
+probability 10⁻¹⁶. The first time at which the noise reaches −z is not bounded but drawn, by
 `dpbandits.mechanisms.first_passage`. Proof: :prf:ref:`skip-certificate`, :prf:ref:`skip-sound`; for
-DP-UCB-BOUND, whose f has the width ν too, :prf:ref:`lem-walk-hybrid`.
+DP-UCB-BOUND, whose f also contains the width ν, :prf:ref:`lem-walk-hybrid`.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ from dpbandits.schedules import noise_bracket_kernel
 __all__ = ["MAX_SKIPS", "SKIP_ERROR", "SkipTally", "skip_and_tally"]
 
 SKIP_ERROR = 1e-16
-"""Probability, at most, that the rewards of one skip leave their band."""
+"""Bound on the probability that the rewards of one skip leave their band."""
 
 LOG_ERROR = -math.log(SKIP_ERROR)
 """log(1/`SKIP_ERROR`), as `reward_band` takes it."""
 
 MAX_SKIPS = 4_000_000
-"""Skips of one run, at most; a run that has used them up goes on pull by pull."""
+"""Most skips of one run; a run that has used them up continues pull by pull."""
 
 _ERROR = MAX_SKIPS * SKIP_ERROR
 
-# What follows steers only the speed: any choice of stretches gives the same law.
-_NOISE_RESERVE = 30.0  # node scales of a lead that are enough for the noise
+# These constants affect only the speed: any choice of stretches gives the same distribution.
+_NOISE_RESERVE = 30.0  # lead, in scales of a node, that suffices for the noise
 _NOISY_SHORTEST = 32  # pulls that make a skip worth its cost
 _NOISELESS_SHORTEST = 128
 
 
 class SkipTally(NamedTuple):
-    """What a run by skipping did.
+    """Statistics of a run by skipping.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Leader(NamedTuple):
 
 
 class LeaderIndex(NamedTuple):
-    """What the index of the leader is made of, after n pulls and more: f without the rivals.
+    """Parts of the leader's index after n and more pulls: f without the rivals.
 
     Attributes
     ----------
@@ -137,11 +137,11 @@ class LeaderIndex(NamedTuple):
     mean : float
         Mean μ of its rewards.
     root : float
-        √(2 log(t + 1)), or 0 without that term of the index.
+        √(2 log(t + 1)), or 0 if the index lacks that term.
     width : float
-        What the bracket is multiplied by in ν; 0 for none.
+        Factor of the bracket in ν; 0 for none.
     power : int
-        The greatest power of two up to n, for the bracket.
+        The largest power of two up to n, for the bracket.
     repaired : bool
         Whether the bracket is ⌊log2 n⌋ + 1, not that of the pseudo-code.
 
@@ -161,20 +161,20 @@ class LeaderIndex(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """How a policy's leader stands before a pull.
+    """Prospects of a policy's leader before a pull.
 
     Attributes
     ----------
     lead : float
-        How much larger the sum of its rewards is than it must be for the lead.
+        Amount by which the sum of its rewards exceeds what the lead requires.
     node_scale : float
-        Scale of the noise of a node in what comes next; 0 without noise.
+        Scale of the noise of the next nodes; 0 without noise.
     most : int
         Most pulls of a certificate.
     may_stay : bool
-        Whether it can lead for more than a pull.
+        Whether it can lead for more than one pull.
     any_length : bool
-        Whether a certificate that is cut to end at a whole subtree may be a short one.
+        Whether a certificate that is shortened to end with a subtree may be short.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class Outlook(NamedTuple):
 
 @by_type
 def leader_index(policy: Any, state: State, arm: int, mean: float, log_t: float) -> LeaderIndex:
-    """Return what the index of the leader is made of."""
+    """Return the parts of the leader's index."""
     raise TypeError
 
 
@@ -199,13 +199,13 @@ def leader_index(policy: Any, state: State, arm: int, mean: float, log_t: float)
 def outlook(
     policy: Any, state: State, arm: int, top: float, rival: float, root: float, left: int
 ) -> Outlook:
-    """Return how the leader stands."""
+    """Return the prospects of the leader."""
     raise TypeError
 
 
 @by_type
 def allowance(policy: Any, state: State, arm: int, log_t: float) -> float:
-    """Return what an index adds to the noisy sum of its rewards: γ, or ν."""
+    """Return the allowance that an index adds to the noisy sum of rewards: γ, or ν."""
     raise TypeError
 
 
@@ -250,7 +250,7 @@ def _outlook_of_blocks(
     policy: BlockPolicy, state: State, arm: int, top: float, rival: float, root: float, left: int
 ) -> Outlook:
     n, power = state.pulls[arm], state.powers[arm]
-    last = 2 * power - 1 - n  # up to the next power of two the counter's noise is that of one tree
+    last = 2 * power - 1 - n  # until the next power of two the counter's noise is that of one tree
     may_stay = (policy.repaired or n > power) and last > 1
     scale = policy.scale * math.log2(power)
     return Outlook((top - rival) * n, scale, min(left, last), may_stay, False)
@@ -280,7 +280,7 @@ def rival_index(
 
 @kernel(borrows=True)
 def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
-    """Return the largest index of the other arms before pull number `last`, were none pulled."""
+    """Return the largest index of the other arms before pull `last` if none of them is pulled."""
     log_t = math.log(last)
     root = last_term(policy, log_t)
     return rival_index(state.means, state.widths, state.inverse_roots, leader, log_t, root)
@@ -288,7 +288,7 @@ def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
 
 @kernel(borrows=True)
 def aligned(n: int, stretch: int) -> int:
-    """Shorten a stretch after n to end at a multiple of a large power of two: few subtrees."""
+    """Shorten a stretch after n to end at a multiple of a large power of two, for few subtrees."""
     unit = 1
     while unit << 3 <= stretch:
         unit <<= 1
@@ -299,7 +299,7 @@ def aligned(n: int, stretch: int) -> int:
 def pass_checkpoints(
     counts: Ints, checkpoints: Times, passed: int, t: int, pulls: Ints, arm: int
 ) -> int:
-    """Count the pulls at the checkpoints up to t, where one arm alone was pulled since the last.
+    """Write the pulls at the checkpoints up to t, if only one arm was pulled since the last.
 
     Shapes: `counts` (C, K), `checkpoints` (C,), `pulls` (K,).
     """
@@ -332,7 +332,7 @@ def reward_band(mean: float, stretch: int, log_error: float) -> float:
 def barrier_over(index: LeaderIndex, rival: float, stretch: int, log_error: float) -> float:
     """Return z = min(f(0), f(m − 1)), the barrier for the noise of the leader.
 
-    A slack is taken off, thousands of times the rounding of f and of the indices that are compared.
+    A slack is subtracted, thousands of times the rounding errors of f and of the compared indices.
     """
     n, total, mean, root, width, power, repaired = index
     last = n + stretch - 1
@@ -411,10 +411,10 @@ def _pull_while_leading(
     rival: float,
     block: int,
 ) -> tuple[int, float]:
-    """Pull the arm once, and on, up to `block` times, while it certainly leads.
+    """Pull the arm at least once, up to `block` times, while it certainly leads.
 
-    `rival` bounds the other indices over the block; `floor` is γ plus what ν and √(2 log t n) are
-    at least. Returns the arm's pulls and its noise; the rewards are added to its sum.
+    `rival` bounds the other indices over the block; `floor` is γ plus lower bounds of ν and of √(2
+    log t n). Returns the arm's pulls and its noise; the rewards are added to its sum.
     """
     rival += 1e-12 * (abs(rival) + 1.0)  # more than rounding
     n, total, noise = state.pulls[arm], state.sums[arm], 0.0
@@ -442,7 +442,7 @@ def _play(
     max_skips: int,
     counts: Ints,
 ) -> tuple[int, int, int]:
-    """Enter `_skip_on` from Python."""
+    """Call `_skip_on` from Python."""
     return _skip_on(means, policy, state, checkpoints, rng, table, max_skips, counts)
 
 
@@ -459,7 +459,7 @@ def _skip_on(
 ) -> tuple[int, int, int]:
     """Play an index policy with skips; write the counts, shape (C, K).
 
-    Returns how many skips, pulls inside skips and first passages there were.
+    Returns the numbers of skips, of pulls inside skips and of first passages.
     """
     pulls, counters = state.pulls, state.counters
     horizon, noisy = checkpoints[-1], policy.scale > 0.0
@@ -536,10 +536,10 @@ def skip_and_tally(
 ) -> tuple[Ints, SkipTally]:
     """Play the index (S + Z + γ)/n + √(2 log t/n) on Bernoulli arms, with certified skips.
 
-    The law of the counts is that of a run pull by pull up to a total variation distance of at most
-    ``MAX_SKIPS * SKIP_ERROR`` = 4·10⁻¹⁰ a run, in exact arithmetic with ideal random numbers: noise
-    and sums of rewards are drawn with their exact laws, and the rewards of a skip leave a band with
-    a probability of at most `SKIP_ERROR`. Proof: :prf:ref:`skip-tv`.
+    The distribution of the counts is within total-variation distance ``MAX_SKIPS * SKIP_ERROR`` =
+    4·10⁻¹⁰ of a run pull by pull, in exact arithmetic with ideal random numbers: noise and sums of
+    rewards are drawn from their exact distributions, and the rewards of a skip leave a band with
+    probability at most `SKIP_ERROR`. Proof: :prf:ref:`skip-tv`.
 
     Shapes: `means` (K,), `checkpoints` (C,) → (C, K).
 
@@ -555,7 +555,7 @@ def skip_and_tally(
 
 
 def has_noise(algorithm: HybridIndex) -> bool:
-    """Return whether an algorithm on hybrid counters draws noise; else pulls are played singly."""
+    """Return whether an algorithm on hybrid counters draws noise; if not, pulls are single."""
     return algorithm.epsilon < math.inf
 
 

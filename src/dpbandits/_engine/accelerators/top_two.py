@@ -22,18 +22,18 @@ from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.sources import DrawnRewards, running_sums
 
 NO_TABLE, NO_LOG = np.empty((0, 0)), np.empty(0)
-"""Stand for rewards that are drawn, and pulls of which no account is kept."""
+"""Placeholders: an empty table if rewards are drawn, an empty log if pulls are not recorded."""
 NO_PATIENTS = np.empty((2, 0), np.int64)
-"""Stands for a population that a run does without."""
+"""Placeholder for the population of a run without patients."""
 
 
 class TopTwoRule(NamedTuple):
-    """What the compiled functions know of `TopTwo`.
+    """Parameters of `TopTwo` for the compiled functions.
 
     Attributes
     ----------
     share : float
-        Share of its rounds in which a leader is played.
+        Share of a leader's rounds in which it is played.
     delta : float
         Probability δ of a wrong recommendation.
     customary : bool
@@ -52,7 +52,7 @@ class TopTwoRule(NamedTuple):
 
 @kernel
 def next_total(means: Floats, table: Floats, rng: Rng, arm: int, before: int, size: int) -> float:
-    """Return the sum of the next rewards of an arm: of a table of sums, or drawn.
+    """Return the sum of the next rewards of an arm: from a table of sums, or drawn.
 
     Shapes: `means` (K,), `table` (K, N + 1).
     """
@@ -153,7 +153,7 @@ def _table_runs(rule: TopTwoRule, sums: Floats, n_runs: int, rng: Rng) -> tuple[
 
 
 def _rule(algorithm: TopTwo) -> TopTwoRule:
-    """Return what the compiled functions have to know of the algorithm."""
+    """Return the parameters of the algorithm for the compiled functions."""
     customary = algorithm.threshold == "customary"
     return TopTwoRule(algorithm.leader_share, algorithm.delta, customary)
 
@@ -197,7 +197,7 @@ def _draw_many(
 def draw_patients(
     algorithm: TopTwo, rewards: PopulationRewards, max_pulls: int, rng: Rng
 ) -> Decision:
-    """Run on patients, until one is wanted of an arm that has none left."""
+    """Run on patients, until an arm is asked for one and has none left."""
     arms = range(rewards.n_arms)
     counts = np.array([[f(arm) for arm in arms] for f in (rewards.successes_left, rewards.left)])
     setting = _rule(algorithm), counts[0] / counts[1], NO_TABLE, counts

@@ -1,9 +1,9 @@
 """The rounds of leader and challenger between two releases of a Top Two rule.
 
-There the leader B and the estimates are fixed, and the challenger of a round has the least cost
-f_a(N_B, N_a). `advance` plays what evaluating every cost in every round plays, faster: the costs of
-DP-TT are interpolated (:prf:ref:`lem-interpolation`), and stretches whose end is certified are
-leapt over (:prf:ref:`lem-leap`).
+Between them the leader B and the estimates are fixed, and the challenger of a round is the arm of
+least cost f_a(N_B, N_a). `advance` makes the same choices as evaluating every cost in every round,
+but faster: the costs of DP-TT are interpolated (:prf:ref:`lem-interpolation`), and stretches with a
+certified end are leapt over (:prf:ref:`lem-leap`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from dpbandits.identification.transport import SaddleStart, calibrated_cost_kern
 
 _MARGIN = 1e-12
 _SAFETY = 8.0  # factor on the measured error of the interpolation
-_ROUNDING = 1e-13  # of a cost; what is nearer is evaluated
-# What follows steers the speed.
-_LEAST = 200  # turns that are worth a leap
-_LEAST_OF_ONE = 50  # the same, if one challenger has all of them
+_ROUNDING = 1e-13  # of a cost; costs closer than that are evaluated
+# These constants affect only the speed.
+_LEAST = 200  # fewest turns that are worth a leap
+_LEAST_OF_ONE = 50  # the same, if all are one challenger's
 _PAUSE = 1000  # rounds one by one after a leap that was not certified; doubled after the next one
 _NEWTON, _ATTEMPTS = 40, 24
-_CLOSE = 0.25  # pulls: a step of Newton's method that is the last
+_CLOSE = 0.25  # pulls: a smaller step of Newton's method is its last
 _CERTIFIED, _NEAR, _FAR = 0, 1, 2
-_SMALLEST = 16  # pulls of an arm from which on interpolation is worth its cost
-_ACCEPTED = 1e-4  # error of the interpolation, in what one pull more adds to the cost
+_SMALLEST = 16  # pulls of an arm from which interpolation is worth its cost
+_ACCEPTED = 1e-4  # error of the interpolation, in units of what one more pull adds to the cost
 _WIDTH = 0.3
 _OUTER, _INNER = math.cos(math.pi / 8), math.cos(3 * math.pi / 8)  # Chebyshev's nodes
 
 
 class BatchState(NamedTuple):
-    """What a run knows.
+    """State of a run.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class BatchState(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What is fixed between two releases; made by `transport_costs` or `closed_costs`.
+    """Costs between two releases, made by `transport_costs` or `closed_costs`.
 
     f_a = W̃ + bonus·log N_a, of `calibrated_cost_kernel`; or, where `square` is not empty, the
     smaller of 1/(square_a·(1/N_B + 1/N_a)) and min(N_B, N_a)/linear_a.
@@ -172,7 +172,7 @@ def closed_costs(leader: int, gaps: Floats, epsilon: float) -> Costs:
 def _transport(
     costs: Costs, arm: int, ahead: float, behind: float, start: Floats
 ) -> tuple[float, float, float]:
-    """Return W̃ and its slopes by N_B and N_a; `start` is where the search begins, then ended."""
+    """Return W̃ and its slopes in N_B and N_a; `start` is the search's first, then last point."""
     leader, means, ratios, epsilon = costs.leader, costs.means, costs.ratios, costs.epsilon
     cost, u, tilt_b, tilt_a, by_ahead, by_behind = calibrated_cost_kernel(
         means[leader], means[arm], ahead, behind, ratios[leader], ratios[arm], epsilon,
@@ -205,7 +205,7 @@ def cost_of(
 
 
 class _Fluid(NamedTuple):
-    """Challengers whose pulls are real numbers, at x_t; all arrays of shape (K − 1,)."""
+    """Fluid limit at x_t: challengers with real numbers of pulls; arrays of shape (K − 1,)."""
 
     counts: Floats  # n⁰
     point: Floats  # ñ
@@ -259,7 +259,7 @@ def _equalise(costs: Costs, fluid: _Fluid, ahead: float, total: float) -> float:
 
 @kernel
 def _round(fluid: _Fluid, total: int, result: Ints) -> bool:
-    """Set whole counts n̂ of sum `total` as rounds one by one would, if costs were linear.
+    """Set integer counts n̂ of sum `total` as single rounds would, if costs were linear.
 
     No arm's last pull should cost more than the next one of another arm.
     """
@@ -346,7 +346,7 @@ def _reciprocal(square: float, linear: float, ahead: float, here: float) -> floa
 
 @kernel
 def _leap_of_one(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> int:
-    """Give one challenger turns that all are its own; see `leap` and :prf:ref:`lem-one`."""
+    """Give one challenger all of the turns; see `leap` and :prf:ref:`lem-one`."""
     square, linear = costs.square, costs.linear
     best, largest = costs.challengers[0], -np.inf
     for a in costs.challengers:
@@ -397,7 +397,7 @@ def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> i
             fluid.start[:] = 0.0
             continue
         whole, slope = _round(fluid, base + turns, result), _slope(fluid, c)
-        late = 0.0  # turns that are too many for some batch
+        late = 0.0  # turns beyond the end of some batch
         for i in range(k):
             over = max(fluid.point[i] + fluid.step[i], float(result[i]))
             over -= following[arms[i]] - 1
@@ -416,10 +416,10 @@ def leap(costs: Costs, ahead: int, pulls: Ints, following: Ints, most: int) -> i
 
 
 class _Models(NamedTuple):
-    """What is known of the costs W̃ + bonus·log N of the challengers; arrays of shape (K − 1,).
+    """Interpolated costs W̃ + bonus·log N of the challengers; arrays of shape (K − 1,).
 
-    With x = N_B, t = x·slope + shift and |t| ≤ 1, the cost is size·Σ c_i·t^i + log_size up to
-    `doubt` = size·error. For other t the last `value`, less `doubt`, is a lower bound.
+    With x = N_B, t = x·slope + shift and |t| ≤ 1, the cost is size·Σ c_i·t^i + log_size up to an
+    error of `doubt` = size·error. For other t the last `value` minus `doubt` is a lower bound.
     """
 
     size: Floats
@@ -436,7 +436,7 @@ class _Models(NamedTuple):
 
 @kernel
 def _interpolate(costs: Costs, models: _Models, i: int, ahead: float) -> float:
-    """Interpolate h around q = N_B/N_a, if well enough, and return W there.
+    """Interpolate h around q = N_B/N_a, if accurately enough, and return W there.
 
     The error of the cubic is measured at t = 0; see :prf:ref:`lem-interpolation`.
     """
