@@ -152,6 +152,8 @@ OWN = {  # where the name alone does not tell
     "fitted_cut": {"linear": 2.0},
     "expected_bound": {"p": 0.5, "q": 0.2},
     "GroupSequential.error_bound": {"low": 0.3, "high": 0.7},
+    "ReplayInstance": {"arms": (0, 1, 0), "outcomes": (1.0, 0.5, 0.0)},
+    "ReplayedRewards": {"arms": np.array([0, 1, 0]), "rewards": np.array([1.0, 0.5, 0.0])},
     "RunningTrial": {"releases": ((26, 24),)},
     "RunningTrial.look": {"number": 2, "treatment": (30, 50), "control": (20, 50)},
     **{name: {"n_runs": 16} for name in ("audit", "power")},

@@ -29,6 +29,7 @@ from dpbandits.rewards.sources import (
     DrawnRewards,
     FixedRewards,
     LawRewards,
+    ReplayedRewards,
     check_table,
     read_only,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "BoundedInstance",
     "CallbackInstance",
     "HeavyTailInstance",
+    "ReplayInstance",
     "TableInstance",
     "bernoulli",
     "bounded",
@@ -53,6 +55,7 @@ __all__ = [
     "ja25",
     "ladder",
     "pareto",
+    "replay",
     "ss19",
     "table",
     "td16",
@@ -292,6 +295,103 @@ class CallbackInstance(Bandit):
         return CallbackRewards(self.function, self.arms)
 
 
+@dataclass(frozen=True, eq=False)
+class ReplayInstance(Bandit):
+    """A bandit whose rewards are those of logged events; also called `replay`.
+
+    Li, Chu, Langford and Wang (2011): a pull of an arm takes the next event of the log with that
+    arm, and events in between are passed over. If the arms of the log were drawn independently of
+    everything else and the rewards of each arm are independent, with one law, then a run has the
+    law that it has on these arms: the events that it takes are chosen without their rewards.
+    Where the log's arms depended on rewards, it has another one.
+
+    **A log is short.** A pull passes over K − 1 events on average if each of K arms was drawn
+    alike, so N events last for about N/K pulls; `lasts` is a number of pulls for which they very
+    probably do. All runs read the same log from its first event on: they differ in the noise alone,
+    and their spread says nothing about other logs. Noise is secret unless a seed is given.
+
+    Parameters
+    ----------
+    arms : array_like of int, shape (N,)
+        The arm of each event, from 0 to K − 1; each at least once.
+    outcomes : array_like of float, shape (N,)
+        Its reward, in [0, 1].
+    name : str
+        What tables and figures call the instance.
+
+    Raises
+    ------
+    ValueError
+        If these are not such a log.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpbandits as dpb
+    >>> rng = np.random.default_rng(1)
+    >>> arms = rng.integers(0, 2, 10_000)
+    >>> log = dpb.instances.replay(arms, rng.random(10_000) < np.array([0.8, 0.3])[arms])
+    >>> log.means.round(2).tolist(), log.lasts
+    ([0.8, 0.3], 4843)
+    >>> runs = dpb.simulate(dpb.UCB(), log, horizon=log.lasts, n_runs=1)
+    >>> bool(runs.pulls[0, 0] > 4000)
+    True
+    """
+
+    arms: Any
+    outcomes: Any
+    name: str = "replay"
+
+    def __post_init__(self) -> None:
+        outcomes = np.asarray(self.outcomes)
+        if outcomes.dtype == np.bool_:
+            outcomes = outcomes.astype(np.float64)
+        outcomes = check_values("outcomes", outcomes, 0, 1)
+        if outcomes.ndim != 1 or outcomes.size == 0:
+            raise ValueError(f"outcomes={shown(self.outcomes)} are no log; allowed: one axis")
+        given = check_values("arms", self.arms, 0, MOST_ARMS - 1)
+        if given.shape != outcomes.shape or (given != np.floor(given)).any():
+            raise ValueError(
+                f"arms={shown(self.arms)} are no arms of {outcomes.size} events; allowed: one "
+                "whole number for each, from 0"
+            )
+        arms = given.astype(np.int64)
+        pulls = np.bincount(arms)
+        if pulls.size < 2 or not pulls.all():
+            raise ValueError(
+                f"arms={shown(self.arms)} lack one of the arms up to {max(pulls.size - 1, 1)}; "
+                "allowed: two arms or more, each at least once"
+            )
+        arms.flags.writeable = False
+        object.__setattr__(self, "arms", arms)
+        object.__setattr__(self, "outcomes", read_only(outcomes))
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean rewards of the log's events with each arm, shape (K,), read-only."""
+        pulls = np.bincount(self.arms)
+        return read_only(np.bincount(self.arms, weights=self.outcomes) / pulls)
+
+    @cached_property
+    def lasts(self) -> int:
+        """Number of pulls for which the log lasts with probability 0.999 or more.
+
+        With whatever arms: if each event has each arm with at least the share p of the rarest one,
+        the log lasts for T pulls unless fewer than T of N coins of bias p show heads. The share is
+        that of the log, so this is an estimate.
+        """
+        from scipy import stats  # slow to import, and needed here alone
+
+        share = float(np.bincount(self.arms).min()) / self.arms.size
+        return int(stats.binom.ppf(1e-3, self.arms.size, share))
+
+    def reordered(self, order: Sequence[int]) -> ReplayInstance:
+        return replace(self, arms=np.argsort(np.array(order, dtype=np.int64))[self.arms])
+
+    def rewards(self, rng: Rng) -> ReplayedRewards:
+        return ReplayedRewards(self.arms, self.outcomes, self.n_arms)
+
+
 def _means(given: ArrayLike) -> tuple[float, ...]:
     """Return means as a tuple, after checking them."""
     means = check_values("means", given, 0, 1)
@@ -331,6 +431,7 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
 
 bounded = BoundedInstance
 table = TableInstance
+replay = ReplayInstance
 
 
 def callback(

@@ -39,6 +39,8 @@ __all__ = [
     "DrawnRewards",
     "FixedRewards",
     "LawRewards",
+    "ReplayEndedError",
+    "ReplayedRewards",
     "Rewards",
     "Source",
     "TableEndedError",
@@ -642,6 +644,62 @@ class CallbackRewards(Source):
             total += check_range(name, reward_of(reward), 0, 1)
             self._asked += 1
         return total
+
+
+class ReplayedRewards(Source):
+    """Rewards of a log that is read on: a pull of an arm takes the next event with that arm.
+
+    The events in between are passed over, and no later pull takes them.
+
+    Parameters
+    ----------
+    arms : numpy.ndarray of int, shape (N,)
+        The arm of each event, from 0 to K − 1.
+    rewards : numpy.ndarray of float, shape (N,)
+        Its reward.
+    n_arms : int
+        Number of arms K.
+
+    Examples
+    --------
+    >>> arms, outcomes = np.array([0, 1, 0, 0, 1]), np.array([0.25, 1.0, 0.5, 0.0, 0.75])
+    >>> log = ReplayedRewards(arms, outcomes, n_arms=2)
+    >>> log.total(0, 2), log.total(1, 1), log.event
+    (0.75, 0.75, 5)
+    """
+
+    def __init__(self, arms: Ints, rewards: Floats, n_arms: int) -> None:
+        self.n_arms, self._rewards, self._pulls = n_arms, rewards, 0
+        self._places = [np.flatnonzero(arms == arm) for arm in range(n_arms)]
+        self.event = 0
+
+    def total(self, arm: int, size: int) -> float:
+        arm, size = self._check(arm, size)
+        places = self._places[arm]
+        first = int(np.searchsorted(places, self.event))
+        taken = places[first : first + size]
+        if taken.size < size:
+            raise ReplayEndedError(
+                f"the log of {self._rewards.size} events ends at pull "
+                f"{self._pulls + taken.size + 1}, of arm {arm}; allowed: fewer pulls (`lasts`), or "
+                "a longer log"
+            )
+        self._pulls += size
+        self.event = int(taken[-1]) + 1 if size else self.event
+        return float(self._rewards[taken].sum())
+
+
+class ReplayEndedError(ValueError):
+    """More pulls are asked for than a log has events for.
+
+    Examples
+    --------
+    >>> try:
+    ...     ReplayedRewards(np.array([0, 1]), np.array([0.5, 0.5]), 2).total(1, 2)
+    ... except ReplayEndedError as error:
+    ...     print(str(error).split(";")[0])
+    the log of 2 events ends at pull 2, of arm 1
+    """
 
 
 class TableEndedError(ValueError):
