@@ -1,12 +1,13 @@
-"""Attacks on all that the package declares private: lower bounds on ε, by runs or exactly.
+"""Attacks on everything that the package declares private: lower bounds on ε, by runs or exactly.
 
-`audit` looks for neighbouring tables and an event that refute what is declared, `power` says which
-overstatement it would have found, and `audit_exactly` integrates where a law is known.
+`audit` searches for neighbouring tables and an event that refute a declared guarantee, `power`
+computes which overstatement it would have found, and `audit_exactly` integrates if a distribution
+is known.
 
 There is one auditor. It runs the program on tapes that both tables share (`tape`, `tape_runner`),
-looks for tables, unless it is given a pair, for a move of the noise and for an event (`candidates`,
+searches for tables (unless given a pair), for a move of the noise and for an event (`candidates`,
 `pair_search`, `coupling`, `event_tree`), and bounds ε by a bet on new tapes (`betting`). `coverage`
-keeps which rewards were changed, and which never were.
+records which rewards were changed, and which never were.
 
 >>> import dpbandits as dpb
 >>> pair = dpb.TablePair([[0] * 6, [1] * 6], arm=0, pull=0, value=1)

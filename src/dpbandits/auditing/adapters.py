@@ -1,4 +1,4 @@
-"""What can be audited: algorithms, stopping rules, counters and functions, on tables of rewards."""
+"""Adapters that run algorithms, stopping rules, counters and functions on tables of rewards."""
 
 from __future__ import annotations
 
@@ -41,24 +41,22 @@ __all__ = [
 
 
 Row = tuple[Floats, Floats]
-"""One run: how often the changed arm was pulled by some times, and values that were released."""
+"""One run: pulls of the changed arm at some times, and released values."""
 Rows = Row
-"""The same of many runs, a row each."""
+"""The same for many runs, one row each."""
 
 _SHOWN, _RELEASES = 64, 32
 _WHOLE = 256  # shorter runs are shown pull by pull
-_NAN = -1e300  # stands for what was not released
+_NAN = -1e300  # marks a value that was not released
 
 
 class Outputs(NamedTuple):
-    """What runs put out.
+    """Outputs of runs.
 
-    Attributes
-    ----------
-    values : numpy.ndarray of float, shape (runs, v)
+    Attributes ---------- values : numpy.ndarray of float, shape (runs, v)
         Numbers: halting time, released values, recommendation; nan for what was not released.
     actions : numpy.ndarray of float, shape (runs, a)
-        Arms pulled, 0-based, in order; −1 behind the last.
+        Arms pulled, 0-based, in order; −1 after the last.
 
     Examples
     --------
@@ -87,9 +85,9 @@ class Outputs(NamedTuple):
 
 
 class Auditable(Protocol):
-    """What can be audited: something that can be run many times on a table of rewards.
+    """Protocol of an auditable object: it can be run many times on a table of rewards.
 
-    The runs on two tables take turns, so that `outputs` is called with one run at a time.
+    The runs on two tables alternate, so `outputs` is called for one run at a time.
 
     Examples
     --------
@@ -104,14 +102,14 @@ class Auditable(Protocol):
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is declared about its whole output."""
+        """Declared privacy of its whole output."""
 
     def outputs(self, table: Floats, n_runs: int, rng: Rng) -> Outputs:
-        """Return the outputs of independent runs on one table.
+        """Return the outputs of independent runs on a table.
 
         Parameters
         ----------
@@ -131,7 +129,7 @@ class Auditable(Protocol):
 
 
 def _check_rewards(table: Floats, tables: Tables | None = None) -> None:
-    """Refuse a table with rewards outside [0, 1], or, with a moment, of a sign not allowed."""
+    """Raise for a reward outside [0, 1], or, with a moment, for one of a sign not allowed."""
     low, high, allowed = 0.0, 1.0, "from 0 to 1"
     if tables is not None and tables.promise is not None:
         low, high, allowed = (-math.inf if tables.low < 0 else 0.0), math.inf, "at least 0"
@@ -141,7 +139,7 @@ def _check_rewards(table: Floats, tables: Tables | None = None) -> None:
 
 
 def check_one_arm(table: Floats) -> None:
-    """Refuse a table of several arms where a stream is meant.
+    """Raise for a table of several arms where a stream is required.
 
     Parameters
     ----------
@@ -165,19 +163,18 @@ def check_one_arm(table: Floats) -> None:
 
 
 def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
-    """Return what a target declares, where it depends on their length for tables of one length.
+    """Return the declared guarantee of a target, which may depend on the length of the tables.
 
     Parameters
     ----------
     target : object
-        What has a `guarantee`.
+        An object with a `guarantee`.
     n_pulls : int
         Length of the tables.
 
     Returns
     -------
-    PrivacyGuarantee
-        What is declared.
+    PrivacyGuarantee The guarantee.
 
     Examples
     --------
@@ -191,17 +188,17 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
 
 
 def tables_of(target: object) -> Tables | None:
-    """Return on which tables a target says that it can be audited.
+    """Return the tables on which a target declares that it can be audited.
 
     Parameters
     ----------
     target : object
-        An algorithm, a stopping rule, a counter, or what runs one of them.
+        An algorithm, a stopping rule, a counter, or a wrapper of one of them.
 
     Returns
     -------
     Tables or None
-        The tables; None if it does not say.
+        The tables; None if it declares none.
 
     Examples
     --------
@@ -215,7 +212,7 @@ def tables_of(target: object) -> Tables | None:
 
 @dataclass(frozen=True)
 class Subject(abc.ABC):
-    """Base of what runs a target.
+    """Base of the adapters.
 
     Parameters
     ----------
@@ -236,32 +233,32 @@ class Subject(abc.ABC):
 
     @property
     def label(self) -> str:
-        """What tables call the target."""
+        """Name of the target in tables."""
         name = getattr(self.target, "__name__", type(self.target).__name__)
         return str(getattr(self.target, "label", name))
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What the target declares."""
+        """Declared privacy of the target."""
         return declared(self.target, self.n_pulls)
 
     @abc.abstractmethod
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the target's own program once on a table.
+        """Return a function that runs the target's own program once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -270,28 +267,27 @@ class Subject(abc.ABC):
         """
 
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
-        """Return the compiled loop that is entered for exactly the target's class, if one is.
+        """Return the compiled loop registered for exactly the target's class, if there is one.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where the loop writes how many rewards of each arm have been read, and behind these the
-            number of the run.
+            Output: the number of rewards read of each arm, followed by the number of the run.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable or None
-            From a number of runs and a generator to their counts and values; None if the target's
-            own program is to be run.
+            Takes a number of runs and a generator, and returns their counts and values; None if the
+            target's own program must be run.
         """
         return None
 
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
-        """Return what a run of the target's own program asks for: arms and numbers of rewards.
+        """Return the requests of a run of the target's own program: arms and numbers of rewards.
 
         Parameters
         ----------
@@ -303,7 +299,7 @@ class Subject(abc.ABC):
         Returns
         -------
         list of (int, int)
-            The requests, in order; here one for each reward that was read of each arm.
+            The requests, in order; here one for each reward read of each arm.
         """
         read = np.zeros(len(table) + 1, dtype=np.int64)
         self.once(table, read, 0)(rng)
@@ -313,15 +309,15 @@ class Subject(abc.ABC):
 class RegretSubject(Subject):
     """A regret-minimising algorithm: its sequence of pulls.
 
-    It is played by the loop that is entered for exactly its class, or else by its own `play`. One
-    for heavy-tailed rewards is told the moment that its `tables` promise.
+    It is played by the loop registered for exactly its class, or else by its own `play`. An
+    algorithm for heavy-tailed rewards is given the moment bound that its `tables` promise.
 
     Parameters
     ----------
     target : RegretAlgorithm
         The algorithm.
     n_pulls : int
-        Number N of rewards of each arm, which is also the horizon that the algorithm is told.
+        Number N of rewards of each arm, which is also the horizon given to the algorithm.
 
     Examples
     --------
@@ -333,21 +329,21 @@ class RegretSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the algorithm's own `play` once on a table.
+        """Return a function that runs the algorithm's own `play` once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -364,22 +360,22 @@ class RegretSubject(Subject):
         return run
 
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
-        """Return the compiled loop that is entered for exactly the target's class, if one is.
+        """Return the compiled loop registered for exactly the target's class, if there is one.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
         read : numpy.ndarray of int
-            Where the loop writes how many rewards of each arm have been read, and behind these the
-            number of the run.
+            Output: the number of rewards read of each arm, followed by the number of the run.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable or None
-            From a number of runs and a generator to their counts and values; None if there is none.
+            Takes a number of runs and a generator, and returns their counts and values; None if
+            there is no loop.
 
         Raises
         ------
@@ -399,7 +395,7 @@ class RegretSubject(Subject):
         return runs
 
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
-        """Return what a run of the algorithm's own `play` asks for.
+        """Return the requests of a run of the algorithm's own `play`.
 
         Parameters
         ----------
@@ -433,8 +429,8 @@ class IdentificationSubject(Subject):
     """An algorithm for best-arm identification: pulls, stopping time and recommendation.
 
     Values are the recommendation (−1 if the table ended first), the stopping time and the pulls
-    of each arm; actions are the arms in the order in which rewards were looked at. It is run by the
-    loop that is entered for exactly its class, or else by its own `decide`.
+    of each arm; actions are the arms in the order in which rewards were read. It is run by the loop
+    registered for exactly its class, or else by its own `decide`.
 
     Parameters
     ----------
@@ -453,21 +449,21 @@ class IdentificationSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the algorithm's own `decide` once on a table.
+        """Return a function that runs the algorithm's own `decide` once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards in [0, 1] of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -487,23 +483,22 @@ class IdentificationSubject(Subject):
         return run
 
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
-        """Return the compiled loop that is entered for exactly the target's class, if one is.
+        """Return the compiled loop registered for exactly the target's class, if there is one.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards in [0, 1] of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where the loop writes how many rewards of each arm have been read, and behind these the
-            number of the run.
+            Output: the number of rewards read of each arm, followed by the number of the run.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable or None
-            From a number of runs and a generator to their counts and values; None if there is none,
-            or nothing private is declared.
+            Takes a number of runs and a generator, and returns their counts and values; None if
+            there is no loop, or no privacy is declared.
 
         Raises
         ------
@@ -511,7 +506,7 @@ class IdentificationSubject(Subject):
             If a reward is not in [0, 1].
         """
         fast = accelerator_for(self.target, TableRuns)
-        if fast is None or not self.target.guarantee.is_private:  # that of Top Two counts successes
+        if fast is None or not self.target.guarantee.is_private:  # Top Two's loop counts successes
             return None
         _check_rewards(table)
         rewards = FixedRewards(table, log=False, read=read)
@@ -524,7 +519,7 @@ class IdentificationSubject(Subject):
         return runs
 
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
-        """Return what a run of the algorithm's own `decide` asks for.
+        """Return the requests of a run of the algorithm's own `decide`.
 
         Parameters
         ----------
@@ -563,21 +558,21 @@ class StoppingSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the rule's own `stop` once on a table.
+        """Return a function that runs the rule's own `stop` once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (1, N)
             The rewards of the one arm in their order.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
-            Not used: there is one arm, and no pulls are shown.
+            Unused: there is one arm, and pulls are not shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -600,19 +595,18 @@ class StoppingSubject(Subject):
 
 
 class GroupSubject(Subject):
-    """A group-sequential trial on private counts: what its looks release, and how it ends.
+    """A group-sequential trial on private counts: the releases of its looks, and its end.
 
     Values are the released successes of treatment and control at each look, −10³⁰⁰ at looks that
-    the trial does not come to, and the number of the end in `ENDS`. It is a `RunningTrial` that
-    releases and decides. Arm 0 of a table is the treatment and arm 1 the control; others are not
-    read.
+    the trial does not reach, and the index of the end in `ENDS`. A `RunningTrial` releases and
+    decides. Arm 0 of a table is the treatment and arm 1 the control; others are not read.
 
     Parameters
     ----------
     target : GroupSequential
         The design.
     n_pulls : int
-        Not used: a trial reads one outcome of each patient.
+        Unused: a trial reads one outcome of each patient.
 
     Examples
     --------
@@ -625,26 +619,26 @@ class GroupSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the trial once on a table.
+        """Return a function that runs the trial once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (2, N)
             Outcomes 0 or 1 of the patients of each arm, look by look.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
-            Not used: all pulls are known beforehand.
+            Unused: all pulls are known beforehand.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
         ValueError
-            If it is another number of patients than planned, or an outcome is not 0 or 1.
+            If the number of patients differs from the plan, or an outcome is not 0 or 1.
         """
         design: GroupSequential = self.target
         n, size = design.looks, design.per_look
@@ -690,21 +684,21 @@ class CounterSubject(Subject):
     """
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the counter's own program once on a table.
+        """Return a function that runs the counter's own program once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (1, N)
             The rewards of the one arm in their order.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
-            Not used: there is one arm, and no pulls are shown.
+            Unused: there is one arm, and pulls are not shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -726,10 +720,10 @@ class CounterSubject(Subject):
 
 @dataclass(frozen=True)
 class FunctionSubject(Subject):
-    """A custom function: the arms that it pulls, their number, and what it returns.
+    """A custom function: the arms that it pulls, their number, and its return value.
 
-    The function maps (`FixedRewards`, generator) to what is released at the end: nothing, a number,
-    or a sequence of numbers; how many they are is audited as well. It pulls arms by
+    The function maps (`FixedRewards`, generator) to the values released at the end: None, a number,
+    or a sequence of numbers, whose length is audited as well. It pulls arms by
     ``rewards.pull(arm)``.
 
     Parameters
@@ -739,7 +733,7 @@ class FunctionSubject(Subject):
     n_pulls : int
         Number N of rewards of each arm.
     promised : PrivacyGuarantee
-        What is declared about it.
+        Its declared privacy.
 
     Examples
     --------
@@ -759,21 +753,21 @@ class FunctionSubject(Subject):
         return self.promised
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the function once on a table.
+        """Return a function that runs the target once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
 
         Raises
         ------
@@ -798,7 +792,7 @@ class FunctionSubject(Subject):
         return run
 
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
-        """Return what a run of the function asks for.
+        """Return the requests of a run of the function.
 
         Parameters
         ----------
@@ -819,14 +813,14 @@ class FunctionSubject(Subject):
 
 @dataclass(frozen=True)
 class DrawnSubject(Subject):
-    """What has label, guarantee and outputs, run once at a time.
+    """An object with label, guarantee and outputs, run once at a time.
 
     Parameters
     ----------
     target : Auditable
         What is run.
     n_pulls : int
-        Not used: it knows its tables.
+        Unused: the target knows its tables.
 
     Examples
     --------
@@ -846,21 +840,21 @@ class DrawnSubject(Subject):
         return found
 
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
-        """Return what runs the target's `outputs` once on a table.
+        """Return a function that runs the target's `outputs` once on a table.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
         read : numpy.ndarray of int
-            Where it is written how many rewards of each arm have been read.
+            Output: the number of rewards read of each arm.
         arm : int
             The arm whose pulls are shown.
 
         Returns
         -------
         callable
-            From a generator to one run's counts and values, always of the same shapes.
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
         """
         length = table.size
 
@@ -875,14 +869,13 @@ class DrawnSubject(Subject):
         return run
 
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
-        """Return requests for each reward of the table: what was read nobody knows.
+        """Return a request for every reward of the table: the rewards read are not known.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
-        rng : numpy.random.Generator
-            Not used.
+        rng : numpy.random.Generator Unused.
 
         Returns
         -------
@@ -893,7 +886,7 @@ class DrawnSubject(Subject):
 
 
 def _times(length: int) -> Ints:
-    """Return the times at which the pulls of a run are shown: all, or 64 of them."""
+    """Return the times at which the pulls of a run are shown: all, or 64."""
     if length < _WHOLE:
         return np.arange(1, length + 1)
     return np.unique(np.geomspace(1, length, _SHOWN).astype(np.int64))
@@ -902,23 +895,22 @@ def _times(length: int) -> Ints:
 def subject_of(
     target: object, n_pulls: int = 16, guarantee: PrivacyGuarantee | None = None
 ) -> Subject:
-    """Return what runs a target on tables.
+    """Return the adapter that runs a target on tables.
 
     Parameters
     ----------
     target : object
         A `RegretAlgorithm`, an `IdentificationAlgorithm`, a `StoppingRule`,
-        a `GroupSequential` trial, a mechanism with a `counter`, what is `Auditable`, or a function
-        of (`FixedRewards`, generator): see `FunctionSubject`.
+        a `GroupSequential` trial, a mechanism with a `counter`, an `Auditable`, or a function of
+        (`FixedRewards`, generator): see `FunctionSubject`.
     n_pulls : int
-        Length N of the tables that are meant, for algorithms whose guarantee depends on it.
+        Length N of the tables, for algorithms whose guarantee depends on it.
     guarantee : PrivacyGuarantee, optional
-        What is declared about a function.
+        Declared privacy of a function.
 
     Returns
     -------
-    Subject
-        What runs the target.
+    Subject The adapter.
 
     Raises
     ------

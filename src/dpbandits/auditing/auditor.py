@@ -1,15 +1,15 @@
 """The auditor: a search for neighbouring tables and an event, and a test of the event on new tapes.
 
-What is run is the program itself, or the compiled loop that is entered for exactly its class; the
-whole output is audited: arms pulled, halting time, released values and their number,
-recommendation. `audit` looks for a pair of tables, unless it is given one, for a move of the noise
-that lines the two sides up (`dpbandits.auditing.tape`), and for an event; then it tests the event
-on new tapes, until a bet against what is declared is won or all runs are made, and bounds ε from
-below (`dpbandits.auditing.betting`).
+It runs the program itself, or the compiled loop registered for exactly its class, and audits the
+whole output: arms pulled, halting time, released values and their number, recommendation. `audit`
+searches for a pair of tables (unless given one), for a move of the noise that aligns the two sides
+(`dpbandits.auditing.tape`), and for an event; then it tests the event on new tapes, until a bet
+against the declared guarantee is won or all runs are made, and bounds ε from below
+(`dpbandits.auditing.betting`).
 
 An audit can convict. It cannot prove privacy: a low bound may be due to bad tables, a bad event, or
-too few runs. So it says which rewards it changed, and which violation its runs would have found;
-`dpbandits.auditing.overstating` plants violations and looks which are found.
+too few runs. So it reports which rewards it changed, and which violation its runs would have found;
+`dpbandits.auditing.overstating` plants violations and checks which are found.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from dpbandits.rewards.tables import Tables
 
 __all__ = ["audit", "audit_by_search"]
 
-_SHORT, _LONGER, _LONGEST = 16, 4, 2**14  # lengths of what does not say on which tables it runs
-_SPARE = 1e-6  # beyond what wins a bet, so that the bound is above what is declared when rounded
+_SHORT, _LONGER, _LONGEST = 16, 4, 2**14  # lengths of tables for targets that declare none
+_SPARE = 1e-6  # beyond the win of a bet, so that the rounded bound is above the declared ε
 
 
 def audit(
@@ -67,76 +67,74 @@ def audit(
     values: Sequence[float] | None = None,
     all_runs: bool = False,
 ) -> Audit:
-    """Audit an algorithm: look for tables and an event that refute what it declares.
+    """Audit an algorithm: search for tables and an event that refute its declared privacy.
 
-    The test of the event stops as soon as it convicts: its bound is then hardly above what is
-    declared, and as sure as one of a number of runs that was fixed beforehand
-    (:prf:ref:`thm-audit-stopped`). With `all_runs` it goes on, and the bound is usually higher.
+    The test of the event stops as soon as it convicts: its bound is then barely above the declared
+    ε, and as reliable as with a number of runs fixed beforehand (:prf:ref:`thm-audit-stopped`).
+    With `all_runs` it continues, and the bound is usually higher.
 
-    An audit assumes that runs are independent: each starts anew, and depends on the table and on
-    the generator that it is given alone. The tables take turns, tape by tape, in changing order;
-    and some runs are repeated, at once and at the end, with the same tape: if they put out
-    something else, or draw another number of words, the subject is refused. A memory that shows
-    more rarely than that is not noticed.
+    An audit assumes that runs are independent: each starts anew, and depends only on its table and
+    generator. The tables alternate, tape by tape, in changing order; and some runs are repeated, at
+    once and at the end, with the same tape: if their outputs or the number of words drawn differ,
+    the subject is rejected. State that shows up more rarely than that goes unnoticed.
 
     The program that runs is the compiled loop of exactly the subject's class, if there is one, or
-    else its own `play`, `decide`, `stop` or `counter`. The classes for heavy tails whose law is
-    known have it integrated, unless a pair is given; their subclasses, and what restarts them, are
-    run, and told a bound on the moment with which they decide early (``Tables.promise``), as they
-    promise privacy with any. The result's ``kind`` says which it was.
+    else its own `play`, `decide`, `stop` or `counter`. For the classes for heavy tails whose
+    distribution is known it is integrated, unless a pair is given; their subclasses, and algorithms
+    that restart them, are run with a moment bound with which they decide early
+    (``Tables.promise``), since they promise privacy for every bound. The result's ``kind`` names
+    the method.
 
-    Only what is put out is audited: not how long runs take, what they print, or the last bits of
-    numbers (see `last_bit`).
+    Only outputs are audited: not the running time, printed text, or the last bits of numbers (see
+    `last_bit`).
 
     Parameters
     ----------
     subject : Auditable, algorithm or callable
-        What is audited: an algorithm, a stopping rule or a counter of this package, a custom one
-        of these kinds (see `subject_of`), or a custom function (see `FunctionSubject`). A function
-        is taken to promise privacy for all rewards in [0, 1]; one that is meant for 0 and 1 alone
-        refuses others by a ValueError.
+        The target: an algorithm, a stopping rule or a counter of this package, a custom one of
+        these kinds (see `subject_of`), or a custom function (see `FunctionSubject`). A function is
+        assumed to promise privacy for all rewards in [0, 1]; one that supports only 0 and 1 must
+        raise a ValueError for others.
     pair : TablePair, optional
-        The tables; then only a move of the noise and an event are looked for. By default tables
-        are, as well: rewards of every arm change, at up to eight places where a run's requests
-        begin or end (four on long tables), early ones rather than late, each on some of the tables,
-        to the ends of the range, and at the first three to `values`.
+        The tables; then the search is only for a move of the noise and an event. By default it is
+        for tables as well: rewards of every arm change, at up to eight places where a run's
+        requests begin or end (four on long tables), preferably early ones, each on some of the
+        tables, to the ends of the range, and at the first three to `values`.
     n_runs : int
-        Runs on each table that are meant, at least 16: a quarter of them at least, half if a pair
-        is given, test the event, unless it convicts earlier. The search takes as many as it needs,
-        some 10 000 to 40 000, also if these are fewer. With 200 000 or more, early rewards of arm 0
-        change on tables of 3 and 6 arms as well.
+        Intended runs on each table, at least 16: at least a quarter of them, or half if a pair is
+        given, test the event, unless it convicts earlier. The search takes as many as it needs,
+        about 10 000 to 40 000, even if these are fewer. With 200 000 or more, early rewards of arm
+        0 change on tables of 3 and 6 arms as well.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
         Probability in (0, 1) with which the bound on ε may be too high.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the subject says.
+        Declared guarantee; by default that of the subject.
     n_arms, n_pulls : int, optional
-        Shape of the tables that are tried, where they are looked for; by default as the subject
-        needs.
+        Shape of the tables in the search; by default as the subject needs.
     values : sequence of float, optional
-        Rewards that are tried beside the ends of the range, where tables are looked for: the
-        subject's own thresholds and what lies around them. By default the middle of the range.
+        Rewards that the search tries besides the ends of the range: the subject's own thresholds
+        and values around them. By default the middle of the range.
     all_runs : bool
-        Whether the test makes all its runs, for a bound from all of them, also where it convicts
-        earlier.
-        The verdict is the same.
+        Whether the test makes all its runs, for a bound from all of them, even if it convicts
+        earlier. The verdict is the same.
 
     Returns
     -------
     Audit
-        The verdict, the bound on ε, the event that it is about, and what was tried.
+        The verdict, the bound on ε with its event, and the tried tables.
 
     Raises
     ------
     ValueError
         If an argument is out of range, or the subject cannot be run on such tables; if it keeps
         state between runs, or has randomness beyond its generator; if `n_arms`, `n_pulls` or
-        `values` is given and no table is looked for.
+        `values` is given without a search for tables.
 
     Examples
     --------
-    A mean of three rewards with half of the noise that it needs:
+    A mean of three rewards with half of the required noise:
 
     >>> import dpbandits as dpb
     >>> def mean(rewards, rng):
@@ -153,7 +151,7 @@ def audit(
     >>> most.stopped, 1.0 < found.epsilon_lower < 1.2 < most.epsilon_lower < 2.0
     (False, True)
 
-    Algorithms of the package, for which tables are looked for:
+    Algorithms of the package, with a search for tables:
 
     >>> dpb.audit(dpb.DPUCB(epsilon=1.0), n_runs=4000).verdict
     'no violation found'
@@ -195,14 +193,14 @@ def audit(
 
 
 def _refuse(options: dict[str, Any], reason: str) -> None:
-    """Refuse options that are given where they would mean nothing."""
+    """Raise for options that have no meaning here."""
     for name, value in options.items():
         if value is not None:
             raise ValueError(f"{name}={shown(value)} {reason}")
 
 
 def _tables_for(program: Program, n_arms: int) -> Tables:
-    """Return tables that are long enough for what does not say which it needs."""
+    """Return long enough tables for a target that does not declare any."""
     length = _SHORT
     while True:
         levels = [(own, others) for own in (0.0, 1.0) for others in (0.0, 1.0)]
@@ -219,12 +217,12 @@ def _tables_for(program: Program, n_arms: int) -> Tables:
 
 
 class _Test:
-    """The bet against what is declared: runs on new tapes, until it is won or all are made."""
+    """The bet against the declared guarantee: runs on new tapes, until it is won or all are run."""
 
     def __init__(self, promised: PrivacyGuarantee, failure: float, all_runs: bool) -> None:
         self.promised, self.failure, self.all_runs = promised, failure, all_runs
         self.enough = _SPARE - math.log(failure) if promised.is_private else math.inf
-        self.won: int | None = None  # runs after which it was
+        self.won: int | None = None  # number of runs until the win
 
     def run(self, program: Program, n: int, move: Move, event: CellEvent) -> None:
         """Make up to `n` runs."""
@@ -247,7 +245,7 @@ class _Test:
 
     @property
     def bound(self) -> float:
-        """The bound at the end; that at which the bet was won, if only that one convicts."""
+        """The bound at the end, or at the time of the win if only that one convicts."""
         bounds = [self._bound_after(len(self.likely))]
         if self.won is not None and bounds[0] <= self.promised.epsilon:
             bounds.append(self._bound_after(self.won))
@@ -258,7 +256,7 @@ class _Test:
 
     @property
     def constant(self) -> bool:
-        """Whether all runs on both tables put out the same."""
+        """Whether all runs on both tables had the same output."""
         first = self.seen.likely[0]
         return all(bool((rows == first).all()) for rows in (self.seen.likely, self.seen.rare))
 
@@ -277,12 +275,12 @@ def audit_by_search(
     fixed: bool = False,
     all_runs: bool = False,
 ) -> Audit:
-    """Audit by runs, on tables that are looked for.
+    """Audit by runs, with a search for tables.
 
     Parameters
     ----------
     subject : object or callable
-        What is audited: an algorithm, stopping rule or counter, or a function of rewards and a
+        The target: an algorithm, stopping rule or counter, or a function of rewards and a
         generator.
     n_runs : int
         Runs on each table, of the search and of the test.
@@ -291,22 +289,22 @@ def audit_by_search(
     failure : float
         Probability in (0, 1) with which the bound may be too high.
     guarantee : PrivacyGuarantee, optional
-        What is declared; by default that of the subject.
+        Declared guarantee; by default that of the subject.
     n_arms, n_pulls : int, optional
         Shape of the tables; by default as the subject needs.
     values : sequence of float, optional
-        Rewards that are tried beside the ends of the range; by default its middle.
+        Rewards to try besides the ends of the range; by default its middle.
     begin : TablePair, optional
-        Where the search starts: a pair that other runs, with another seed, have found.
+        Start of the search: a pair that other runs, with another seed, have found.
     fixed : bool
-        Whether no other pair is tried.
+        Whether to try no other pair.
     all_runs : bool
         Whether the test makes all its runs, also where it convicts earlier.
 
     Returns
     -------
     Audit
-        The bound, and what it was found with.
+        The bound, with its tables and event.
 
     Raises
     ------

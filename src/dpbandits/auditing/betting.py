@@ -1,20 +1,20 @@
-"""What runs prove about an event: a lower bound on the loss, by betting.
+"""Lower bounds on the privacy loss of an event, from runs, by betting.
 
 *Theorem* (:prf:ref:`thm-audit`). Let X₁, X₂, … be numbers of at least 0 and Y₁, Y₂, … be 0 or 1,
-such that, whatever the earlier ones were, E X_i ≤ P(A) and E Y_i = Q(A). If P(A) ≤ e^ε·Q(A) + δ
-with ε ≥ 0, then the bound of `betting_bound` is above ε with probability at most φ. X_i and Y_i
-may depend on each other: they may come from one tape.
+such that, given the earlier ones, E X_i ≤ P(A) and E Y_i = Q(A). If P(A) ≤ e^ε·Q(A) + δ
+with ε ≥ 0, then the bound of `betting_bound` is above ε with probability at most φ. X_i and Y_i may
+depend on each other: for instance, they may come from one tape.
 
 *Proof.* For a bet h in [0, 1/(1 + δ)) let W_n(h, b) = ∏_{i ≤ n} (1 + h·(e^(−b)X_i − Y_i − δ)): no
 factor is negative. At b = ε each has, given the earlier ones, an expectation of at most
 1 + h·(e^(−ε)P(A) − Q(A) − δ) ≤ 1 + h·(e^(−ε)δ − δ) ≤ 1. So W_n(h, ε) is a supermartingale that
-begins at 1, and so is the mean of W_n over the bets. By Ville's inequality (or Markov's, for n
-fixed beforehand) that mean ever reaches 1/φ with probability at most φ. Each factor falls in b;
-so if the bound, the b at which the mean of W_n falls below 1/φ, is above ε, then the mean is at
-least 1/φ at ε. ∎
+starts at 1, and so is the mean of W_n over the bets. By Ville's inequality (or Markov's, for n
+fixed beforehand) that mean ever reaches 1/φ with probability at most φ. Each factor falls in b; so
+if the bound, the b at which the mean of W_n falls below 1/φ, is above ε, then the mean is at least
+1/φ at ε. ∎
 
-So the bound may be computed after every run, and the test may stop whenever it likes, as it does
-when the mean has reached 1/φ at the ε that is declared (:prf:ref:`thm-audit-stopped`).
+So the bound may be computed after every run, and the test may stop at any time, as it does when the
+mean reaches 1/φ at the declared ε (:prf:ref:`thm-audit-stopped`).
 
 Without a move X is 1 in runs with the event, else 0; with one X is the weight of
 `dpbandits.auditing.tape`, whose mean is P(A) as well.
@@ -34,22 +34,22 @@ from dpbandits.auditing.verdicts import MOST_RUNS
 __all__ = ["BETS", "Wealth", "betting_bound", "ceiling", "expected_bound", "least_convicted"]
 
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 0.98])
-"""Bets h, in units of 1/(1 + δ), of which the mean is taken."""
+"""Bets h, in units of 1/(1 + δ), over which the mean is taken."""
 
 _MOST = 60.0  # no bound is higher
 
 
 class Wealth:
-    """The coin of a bet against a promise, run by run: a test martingale if the promise is true.
+    """The wealth of a bet against a promise, run by run: a test martingale if the promise is true.
 
     Parameters
     ----------
     epsilon, delta : float
-        What is promised.
+        The promised ε and δ.
 
     Examples
     --------
-    Where the event is as likely on one table as on the other the coin shrinks:
+    If the event is equally likely on both tables, the wealth shrinks:
 
     >>> coin = Wealth(epsilon=1.0)
     >>> paths = coin.take(np.ones(50), np.ones(50)), coin.take(np.ones(9), np.zeros(9))
@@ -72,7 +72,7 @@ class Wealth:
         Returns
         -------
         numpy.ndarray of float, shape (n,)
-            Logarithm of the coin after each of them.
+            Logarithm of the wealth after each of them.
         """
         bets = BETS[:, None] / (1.0 + self._delta)
         gains = np.log1p(bets * (math.exp(-self._epsilon) * likely - rare - self._delta))
@@ -152,8 +152,8 @@ def least_convicted(
 ) -> float:
     """Return the least loss of an event that these runs would have convicted.
 
-    The event stays as likely as it was on one side; on the other its runs count less, by the
-    greatest factor with which the bet of `betting_bound` still wins against ε.
+    The event's probability stays the same on one side; on the other its runs count less, by the
+    largest factor with which the bet of `betting_bound` still wins against ε.
 
     Parameters
     ----------
@@ -163,15 +163,14 @@ def least_convicted(
     rare : array_like of float
         Numbers Y, 0 or 1, whose mean is Q: the event in each run on the other table.
     failure : float
-        Probability φ in (0, 1) with which the bet may win although what is declared is true.
-    epsilon, delta : float
-        What is declared.
+        Probability φ in (0, 1) with which the bet may win although the guarantee holds.
+    epsilon, delta : float The declared guarantee.
 
     Returns
     -------
     float
-        The loss log((P − δ)/Q) at that factor; infinite if the bet wins at no loss, or the event
-        was never seen where it is rare, so that its loss there is not known.
+        The loss log((P − δ)/Q) at that factor; infinite if the bet wins at no loss, or if the event
+        never occurred on the rare side, so that its loss is not known.
 
     Raises
     ------
@@ -207,14 +206,14 @@ def least_convicted(
 
 
 def expected_bound(p: float, q: float, n_runs: int, failure: float, delta: float = 0.0) -> float:
-    """Return the bound of counting if each outcome is seen as often as is expected.
+    """Return the bound from counts if each outcome occurs exactly as often as expected.
 
     Parameters
     ----------
     p, q : float
         Probabilities of the event on the two tables, in [0, 1].
     n_runs : int
-        Runs that test it, on each table, independent of each other.
+        Independent runs on each table that test it.
     failure : float
         Probability φ in (0, 1) with which the bound may be too high.
     delta : float
@@ -242,9 +241,10 @@ def expected_bound(p: float, q: float, n_runs: int, failure: float, delta: float
 
 
 def ceiling(n_runs: int, failure: float) -> float:
-    """Return the greatest bound that so many runs can give without a move.
+    """Return the largest bound that so many runs can give without a move.
 
-    Every run on one table has the event, and none on the other. Proof: :prf:ref:`prop-ceiling`.
+    The event occurs in every run on one table, and in none on the other. Proof:
+    :prf:ref:`prop-ceiling`.
 
     Parameters
     ----------

@@ -1,15 +1,14 @@
-"""Where to look: shapes of tables, constant arms, and rewards that change.
+"""Candidates of the search: shapes of tables, constant arms, and changed rewards.
 
-Tables are as short as a program's outputs allow: of the length at which they begin to depend on
+Tables are as short as a program's outputs allow: of the length at which they first depend on
 rewards, or that the program declares, and two and four times that; and as long as it can read, if
-that is short. Arms are constant. On short
-tables all four combinations of the ends of the range are tried; on long ones the other arms, or the
-other rewards of a stream, have a level at which few, half or most of the runs decide otherwise:
-the crossings, and the ties.
+that is short. Arms are constant. On short tables all four combinations of the ends of the range are
+tried; on long ones the other arms, or the other rewards of a stream, have a level at which few,
+half or most of the runs change their decision: the crossings, and the ties.
 
 `pairs_at` changes early rewards of arm 0. `pairs_everywhere` changes rewards of every arm, at the
-beginning and the end of each request that a run makes, to both ends of the range, and to its middle
-or the values that are named.
+beginning and the end of each request of a run, to both ends of the range, and to its middle or the
+given values.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ __all__ = [
 ]
 
 LONG = 256
-"""Length from which tables are long: there the first reward alone changes."""
+"""Length from which tables are long: on these only the first reward changes."""
 
 _LONGEST = 2**16
-_TRIED = 4  # tapes on which a shape is tried
+_TRIED = 4  # tapes for each shape
 _HALVINGS = 18
-_SHARES = (0.1, 0.5, 0.9)  # of the tapes that decide otherwise
+_SHARES = (0.1, 0.5, 0.9)  # of the tapes that change their decision
 _BESIDE = 2.0**-17
-_PLACES = 8  # of an arm on short tables, at which rewards are changed
+_PLACES = 8  # changed places of an arm on short tables
 _LONG_PLACES = 4
-_MIDDLES = 3  # of them, at which rewards are changed to what lies between the ends
+_MIDDLES = 3  # of them, also changed to values between the ends
 
 Pairs = Callable[[int], TablePair]
 """A pair of tables for each number."""
 
 
 def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
-    """Return a table of constant arms; one arm has the level of the others.
+    """Return a table of constant arms; a single arm has the level of the others.
 
     Parameters
     ----------
@@ -74,23 +73,23 @@ def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
 
 
 def changed(table: Floats, pull: int, value: float, tables: Tables) -> TablePair:
-    """Return a table of which a reward of arm 0 is one end of the range, and its neighbour.
+    """Return a table with a reward of arm 0 at one end of the range, and its neighbour.
 
     Parameters
     ----------
     table : numpy.ndarray of float, shape (K, N)
-        The table; it stays as it is.
+        The table, which is not changed.
     pull : int
-        Which reward of arm 0.
+        Index of the reward of arm 0.
     value : float
-        What the neighbour has there, one end of the range.
+        The neighbour's reward there, one end of the range.
     tables : Tables
         The range.
 
     Returns
     -------
     TablePair
-        The pair, which has the other end of the range in its table.
+        The pair, whose table has the other end of the range there.
     """
     likely = table.copy()
     likely[0, pull] = tables.low + tables.high - value
@@ -100,18 +99,16 @@ def changed(table: Floats, pull: int, value: float, tables: Tables) -> TablePair
 def shapes_of(
     program: Program, tables: Tables, arms: Sequence[int], length: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Yield numbers of arms and of pulls of tables.
+    """Yield shapes of tables.
 
     Parameters
     ----------
-    program : Program
-        What is run.
-    tables : Tables
-        What it declares.
+    program : Program The program to run. tables : Tables
+        The tables that it declares.
     arms : sequence of int
         Numbers of arms.
     length : int or None
-        The length, if it is given.
+        The length, if given.
 
     Yields
     ------
@@ -156,9 +153,7 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
 
     Parameters
     ----------
-    program : Program
-        What is run.
-    n_arms, length : int
+    program : Program The program to run. n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.
@@ -166,7 +161,7 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
     Returns
     -------
     list of numpy.ndarray of float, shape (K, N)
-        The tables; those that differ in arm 0 of one arm only are there once.
+        The tables; for one arm, tables that differ in arm 0 only are listed once.
     """
     ends = tables.low, tables.high
     if length < LONG:
@@ -186,7 +181,7 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
 def _turning(
     program: Program, n_arms: int, length: int, own: float, other: float, tables: Tables
 ) -> Floats:
-    """Return for some tapes how far the others may go before a run decides otherwise."""
+    """Return for some tapes the level of the others at which a run changes its decision."""
     keys = program.new_keys(15)
     found = np.empty(len(keys))
 
@@ -208,16 +203,14 @@ def _turning(
 
 
 def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list[TablePair]:
-    """Return pairs on which one more reward of an arm decides, whichever of them that is.
+    """Return pairs on which one more reward of an arm changes the decision.
 
-    All rewards are at one end of the range, except for the first ones of arm 0; bisection finds
-    with how many of these a run first decides otherwise than with none.
+    All rewards are at one end of the range, except for the first ones of arm 0; bisection finds the
+    number of these with which a run first decides otherwise than with none.
 
     Parameters
     ----------
-    program : Program
-        What is run.
-    n_arms, length : int
+    program : Program The program to run. n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.
@@ -225,7 +218,7 @@ def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list
     Returns
     -------
     list of TablePair
-        A pair for each end of the range, unless nothing decides there.
+        A pair for each end of the range, if some reward changes the decision there.
     """
     found = []
     for own in (tables.low, tables.high):
@@ -252,14 +245,14 @@ def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list
 
 
 def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[TablePair]:
-    """Return the pairs in which one reward of arm 0 changes, in both directions.
+    """Return the pairs that change one reward of arm 0, in both directions.
 
     Parameters
     ----------
     table_list : sequence of numpy.ndarray of float
         Tables of one shape.
     pull : int
-        Which reward.
+        Index of the reward.
     tables : Tables
         Range of the rewards.
 
@@ -278,13 +271,11 @@ def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[Ta
 def pairs_everywhere(
     program: Program, n_arms: int, length: int, tables: Tables
 ) -> dict[tuple[int, int], list[TablePair]]:
-    """Return pairs in which rewards of every arm change, wherever a request begins or ends.
+    """Return pairs that change rewards of every arm, wherever a request begins or ends.
 
     Parameters
     ----------
-    program : Program
-        What is run.
-    n_arms, length : int
+    program : Program The program to run. n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.
@@ -292,7 +283,7 @@ def pairs_everywhere(
     Returns
     -------
     dict of (int, int) to list of TablePair
-        Arm and place of the reward → its pairs, each in one order of its two tables.
+        Arm and index of the reward → its pairs, each in one order of its two tables.
     """
     low, high = tables.low, tables.high
     short, between = length < LONG, tables.between
@@ -324,7 +315,7 @@ def pairs_everywhere(
 
 
 def _takes(program: Program, table: Floats) -> bool:
-    """Return whether a program can be run on a table, and does not refuse its rewards."""
+    """Return whether a program can be run on a table and accepts its rewards."""
     try:
         program.requests([table])
     except ValueError:

@@ -1,4 +1,4 @@
-"""One configuration of each algorithm, stopping rule and counter of the package, to be audited."""
+"""One configuration of each algorithm, stopping rule and counter of the package, for audits."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ ALPHA, BETA, WRONG, DEVIATION = 0.5, 0.05, 0.1, 1e-4
 DELTA = math.exp(-10)
 
 NOT_AUDITED = {"RobustUCB": "promises nothing, and draws its rewards from laws"}
-"""Name → why it has no audit."""
+"""Name → reason for having no audit."""
 
 
 def audited(epsilon: float) -> dict[str, Any]:
     """Return one configuration of each class that promises privacy, at a budget.
 
-    Classes of the registries without a line here, such as an algorithm that joins them, have their
-    defaults.
+    Classes of the registries without a line here, such as a new algorithm, have their default
+    arguments.
 
     Parameters
     ----------
     epsilon : float
-        Budget that each declares at most.
+        Largest budget that a class may declare.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def audited(epsilon: float) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If an argument is out of range, or a class that joined has a parameter without a default.
+        If an argument is out of range, or a class without a line has a parameter without a default.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _private(epsilon: float) -> dict[str, Any]:
 
 
 def _joined(private: bool, epsilon: float) -> dict[str, Any]:
-    """Return configurations of classes of the registries that have no line here."""
+    """Return configurations of the registered classes without a line here."""
     registered: dict[str, Any] = {**registry, **stopping_rules, **identifiers}
     listed = {*_private(1.0), *_unpromised(), *NOT_AUDITED}
     joined = (_default(kind, epsilon) for name, kind in registered.items() if name not in listed)
@@ -107,7 +107,7 @@ def _joined(private: bool, epsilon: float) -> dict[str, Any]:
 
 
 def _default(kind: Any, epsilon: float) -> Any:
-    """Return a configuration with `epsilon`, and with its defaults where it has them."""
+    """Return a configuration with `epsilon` and default arguments."""
     values = {"epsilon": epsilon, "alpha": ALPHA, "beta": BETA, "delta": WRONG}
     needed = [
         each.name for each in fields(kind) if each.default is MISSING or each.name == "epsilon"
@@ -126,12 +126,12 @@ def unpromised() -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        Name of the class → its configuration; with defaults where it has no line here.
+        Name of the class → its configuration; with defaults if it has no line here.
 
     Raises
     ------
     ValueError
-        If a class that joined a registry has a parameter without a default.
+        If a registered class without a line has a parameter without a default.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _unpromised() -> dict[str, Any]:
 
 
 def group_of(name: str) -> str:
-    """Return which kind of thing a class is.
+    """Return the group of a class.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Which draws to move, and by how much: found by trial.
+"""Couplings by trial: which draws to move, and by how much.
 
-With the right move the program puts out on the neighbour, with the moved tape, what it puts out on
-the table with the tape itself. Trials on a few tapes say how often it does. A bad guess costs power
-and no validity (`dpbandits.auditing.tape`).
+With the right move the output on the neighbour, with the moved tape, equals the output on the table
+with the tape itself. Trials on a few tapes show how often it does. A bad move costs power but never
+validity (`dpbandits.auditing.tape`).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Shifts = dict[tuple[int, int], float]
 
 _POWERS = (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0)  # of 2: first guesses of a shift
 _STEPS = (1.4, 1.2, 1.1, 1.05, 1.02)
-_FACTORS = (1 / 2, 1 / 3, 2.0, -1.0)  # of the first shift, that others may have
+_FACTORS = (1 / 2, 1 / 3, 2.0, -1.0)  # of the first shift, candidates for the others
 _MOST_PLACES = 31
-_MISSES = 8  # places in a row of which none helps
+_MISSES = 8  # give up after so many useless places in a row
 _FITS = 0.99
-_AT_ONCE = 4  # tapes on which a move is tried before it is given up
+_AT_ONCE = 4  # tapes for a first try of a move
 _ROUNDED = 1e-9
-_SHARES = (0.3, 0.05, 0.01)  # of what the neighbour changes: outputs are equal if they are so close
+_SHARES = (0.3, 0.05, 0.01)  # of the neighbour's change: outputs this close count as equal
 
 
 class _Trials:
-    """Tapes on which moves are tried, and how well the best one does."""
+    """Tapes on which moves are tried, and the score of the best one."""
 
     def __init__(self, program: Program, move: Move) -> None:
         self.program, self.clock = program, move.clock
@@ -44,7 +44,7 @@ class _Trials:
         self._known: dict[Move, Floats] = {}
 
     def more(self, tapes: int) -> bool:
-        """Add tapes on which the best move fails, and half as many on which it does not."""
+        """Add tapes on which the best move fails, and half as many on which it succeeds."""
         program, failed, seen = self.program, 0, 0
         kept: list[tuple[Ints, tuple[Keys, Floats], int]] = []
         while failed < tapes and seen < 60 * tapes:
@@ -75,8 +75,8 @@ class _Trials:
     def score(self, shifts: Shifts, least: float = -math.inf) -> float:
         """Return the share of the tapes on which a move fits; a long fit counts a little.
 
-        Tapes are run until it is known to be below `least`, and no move twice; all count as run,
-        so that the runs that are left for a test do not depend on this.
+        Tapes are run until the score is certainly below `least`, and no move is run twice; all
+        tapes count as run, so that the number of runs left for a test does not depend on this.
         """
         move, n = self._move(shifts), len(self.keys)
         runs = self.program.runs + n
@@ -89,7 +89,7 @@ class _Trials:
         return float(parts.mean()) if parts.size == n else -math.inf
 
     def _fits(self, move: Move, these: slice) -> Floats:
-        """Run a move on some of the tapes; return what each of them counts."""
+        """Run a move on some of the tapes; return the score of each."""
         ((found, _),) = self.program.run(self.keys[these], (RARE, move))
         differs = np.abs(found - self.goals[these]) > self.close
         first = np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
@@ -111,7 +111,7 @@ class _Trials:
         return True
 
     def begin(self, places: Iterable[tuple[int, int]], unit: float) -> None:
-        """Find the first place and its shift."""
+        """Find the first place to move, and its shift."""
         for place in places:
             for power in _POWERS:
                 signs = (1.0, -1.0) if place[0] < 0 else (1.0,)
@@ -125,7 +125,7 @@ class _Trials:
                 self.attempt([{k: b * factor for k, b in self.best.items()}], 0.0)
 
     def extend(self, places: Iterable[tuple[int, int]]) -> None:
-        """Add places, with the first one's shift or a simple fraction of it."""
+        """Add places, with the first shift or a simple multiple of it."""
         unit, missed = next(iter(self.best.values())), 0
         for place in places:
             if self.fit > _FITS or missed == _MISSES:
@@ -137,7 +137,7 @@ class _Trials:
             missed = 0 if self.attempt(fractions, 0.01) else missed + 1
 
     def polish(self) -> None:
-        """Make shifts finer and equal, and drop those that are not needed."""
+        """Refine and equalise shifts, and drop unnecessary ones."""
         if not self.best:
             return
         for reach in (1.25, 1.03):

@@ -1,4 +1,4 @@
-"""Which rewards a run reads, and which of them an audit has changed."""
+"""Coverage of an audit: the rewards that runs read, and those that the audit changed."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from dpbandits.auditing.pairs import TablePair
 
 __all__ = ["Coverage", "places_of", "read_of"]
 
-_SHOWN = 4  # ranges of rewards that a message names
+_SHOWN = 4  # ranges of rewards in a message
 
 
 def places_of(runs: Iterable[Sequence[tuple[int, int]]], n_arms: int, most: int) -> list[list[int]]:
-    """Return for each arm the rewards at which requests begin and end, from the first to the last.
+    """Return for each arm the rewards at which requests begin and end, in order.
 
     Parameters
     ----------
     runs : iterable of sequences of (int, int)
-        For each run what it asked for: arms and numbers of rewards, in order.
+        For each run its requests: arms and numbers of rewards, in order.
     n_arms : int
         Number of arms K.
     most : int
-        Most places of an arm: early ones are kept rather than late ones, and the last always is.
+        Most places of an arm: early ones are preferred, and the last is always kept.
 
     Returns
     -------
     list of list of int, length K
-        Places in increasing order; empty for an arm of which no reward was read.
+        Places in increasing order; empty for an arm that was not read.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def read_of(requests: Sequence[tuple[int, int]]) -> dict[int, int]:
     Returns
     -------
     dict of int to int
-        Arm → number of its rewards, of the arms that were asked for.
+        Arm → number of its rewards, for the requested arms.
 
     Examples
     --------
@@ -80,18 +80,18 @@ def read_of(requests: Sequence[tuple[int, int]]) -> dict[int, int]:
 
 @dataclass
 class Coverage:
-    """What an audit changed, and how far its runs read.
+    """Rewards that an audit changed, and rewards that its runs read.
 
     Attributes
     ----------
     changed : dict of int to set of int
         Arm → places of its rewards that were changed, 0-based.
     values : set of float
-        Values that changed rewards had.
+        Values of changed rewards.
     shapes : set of (int, int)
-        Shapes of the tables: arms, rewards of each.
+        Shapes of the tables: number of arms, rewards of each.
     read : dict of int to int
-        Arm → most rewards of it that a run was seen to read.
+        Arm → most rewards of it that a run read.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Coverage:
     read: dict[int, int] = field(default_factory=dict)
 
     def add(self, pair: TablePair) -> None:
-        """Note a pair whose outputs were compared.
+        """Record a pair whose outputs were compared.
 
         Parameters
         ----------
@@ -121,19 +121,19 @@ class Coverage:
         self.shapes.add((pair.table.shape[0], pair.table.shape[1]))
 
     def reach(self, runs: Iterable[Sequence[tuple[int, int]]]) -> None:
-        """Note what runs asked for.
+        """Record the requests of runs.
 
         Parameters
         ----------
         runs : iterable of sequences of (int, int)
-            For each run arms and numbers of rewards.
+            For each run its arms and numbers of rewards.
         """
         for requests in runs:
             for arm, size in read_of(requests).items():
                 self.read[arm] = max(self.read.get(arm, 0), size)
 
     def left(self, arm: int) -> list[int]:
-        """Return the rewards of an arm that runs read and no pair changed.
+        """Return the rewards of an arm that were read but not changed.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Coverage:
         Returns
         -------
         list of int
-            Their places, 0-based.
+            Their indices, 0-based.
         """
         return sorted(set(range(self.read.get(arm, 0))) - self.changed.get(arm, set()))
 
@@ -166,7 +166,7 @@ class Coverage:
 
 
 def _ranges(places: Sequence[int]) -> str:
-    """Name places, counted from 1, as ranges."""
+    """Format indices, counted from 1, as ranges."""
     ranges: list[list[int]] = []
     for place in places:
         if ranges and place == ranges[-1][1] + 1:

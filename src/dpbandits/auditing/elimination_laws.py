@@ -1,9 +1,9 @@
-"""The exact law of elimination between two arms.
+"""The exact output distribution of elimination between two arms.
 
 While both of two arms are viable, elimination decides by the difference of two sums and of two
-Laplace variables. An output is the epoch in which an arm leaves, and which one; its probability is
-a product over epochs. The epochs are those of the five classes that `two_arm_epochs` names: a
-subclass may do something else in them, and has no law here.
+Laplace variables. An output is the epoch in which an arm is eliminated, and the arm; its
+probability is a product over epochs. The epochs are those of the five classes listed in
+`two_arm_epochs`: subclasses may behave differently, and are not covered.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 Elimination = DPSE | TunedDPSE | DPSEIdentifier | DPRSE | GuessAndDouble
-"""What has a law of elimination; of `GuessAndDouble`, with one of the others as its base."""
+"""Classes covered here; `GuessAndDouble` only with one of the others as its base."""
 
 
 class TwoArmEpoch(NamedTuple):
-    """What elimination does in one epoch while both of two arms are viable.
+    """An epoch of elimination while both of two arms are viable.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class TwoArmEpoch(NamedTuple):
     noise_scale : float
         Scale of the Laplace variable of each arm's sum.
     threshold : float
-        Gap between the noisy sums beyond which an arm leaves.
+        Gap between the noisy sums beyond which an arm is eliminated.
     least, greatest : float
-        Range of what one reward adds to a sum.
+        Range of the contribution of one reward to a sum.
 
     Examples
     --------
@@ -66,16 +66,16 @@ class TwoArmEpoch(NamedTuple):
 def heavy_plan(
     algorithm: DPRSE | LDPRSE, horizon: int, instance: HeavyTailInstance, n_arms: int, epoch: int
 ) -> HeavyEpochPlan:
-    """Return what an algorithm for heavy tails does in one epoch.
+    """Return the plan of one epoch of an algorithm for heavy tails.
 
     Parameters
     ----------
     algorithm : DPRSE or LDPRSE
         The algorithm.
     horizon : int
-        Horizon that it is told.
+        Its horizon.
     instance : HeavyTailInstance
-        Bandit whose moment bound and order it is told.
+        Bandit with the moment bound and order for the algorithm.
     n_arms : int
         Number of viable arms.
     epoch : int
@@ -84,7 +84,7 @@ def heavy_plan(
     Returns
     -------
     HeavyEpochPlan
-        Its plan of the epoch.
+        The plan.
 
     Examples
     --------
@@ -101,28 +101,28 @@ def heavy_plan(
 def two_arm_epochs(
     algorithm: Elimination, horizon: int, instance: HeavyTailInstance | None = None
 ) -> Callable[[int], TwoArmEpoch]:
-    """Return what elimination does in each epoch while both of two arms are viable.
+    """Return the epochs of elimination while both of two arms are viable.
 
     Parameters
     ----------
     algorithm : DPSE, TunedDPSE, DPSEIdentifier, DPRSE or GuessAndDouble
-        One of these classes themselves, none of their subclasses; of `GuessAndDouble`, one stretch,
-        with one of the others as its base.
+        One of these classes, not a subclass; for `GuessAndDouble` one stretch, with one of the
+        others as its base.
     horizon : int
-        Horizon that it is told; for one stretch of `GuessAndDouble`, the guess.
+        Its horizon; for one stretch of `GuessAndDouble` the guess.
     instance : HeavyTailInstance, optional
-        Bandit whose moment bound and order `DPRSE` is told; needed for it alone.
+        Bandit with the moment bound and order for `DPRSE`; required by it alone.
 
     Returns
     -------
     callable
-        The number of an epoch, from 1, maps to its `TwoArmEpoch`.
+        Maps the number of an epoch, from 1, to its `TwoArmEpoch`.
 
     Raises
     ------
     ValueError
-        If `algorithm` is none of these, or runs another program than its class; if `DPRSE` is
-        without an instance.
+        If `algorithm` is none of these, or its program differs from its class's; if `DPRSE` has no
+        instance.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def two_arm_epochs(
 
 
 def _bounded_epoch(plan: EpochPlan) -> TwoArmEpoch:
-    """Return an epoch of means of rewards in [0, 1], by sums."""
+    """Return an epoch of means of rewards in [0, 1], in terms of sums."""
     pulls = plan.pulls
     return TwoArmEpoch(pulls, plan.noise_scale * pulls, plan.threshold * pulls, 0.0, 1.0)
 
@@ -193,12 +193,12 @@ def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> 
     scales : numpy.ndarray of float, shape (E,)
         Scale of the noise of each of the two sums.
     thresholds : numpy.ndarray of float, shape (E,)
-        Gap beyond which an arm leaves.
+        Gap beyond which an arm is eliminated.
 
     Returns
     -------
     numpy.ndarray of float, shape (2E + 1,)
-        For each epoch, that arm 0 leaves and that arm 1 leaves; and last, that both stay.
+        For each epoch, that arm 0 is eliminated and that arm 1 is; and last, that both stay.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def _log_tail(x: float) -> float:
 
 
 def log_loss(first: Floats, second: Floats) -> float:
-    """Return the greatest |log ratio| of two laws on the same outputs.
+    """Return the largest |log ratio| of two distributions on the same outputs.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def log_loss(first: Floats, second: Floats) -> float:
     Returns
     -------
     float
-        The ε that tells the laws apart; infinite if an output is possible under one alone.
+        The ε of the two distributions; infinite if an output is possible under only one.
 
     Examples
     --------

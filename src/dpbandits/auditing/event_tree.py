@@ -1,8 +1,8 @@
-"""Events that tell the outputs on two tables apart: cells of a small classification tree.
+"""Events that distinguish the outputs on two tables: cells of a small classification tree.
 
-Whatever is computed from an output is as private as the output, and an event may be chosen in any
-way, as long as other runs test it. Cells are grown on some of the runs, put in the order of their
-estimated odds, and the beginning of that order that promises the highest bound is the event.
+Any function of an output is as private as the output, and an event may be chosen in any way, as
+long as other runs test it. Cells are grown on some of the runs and sorted by their estimated odds,
+and the event is the initial segment of that order with the highest predicted bound.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dpbandits.auditing.betting import BETS
 
 __all__ = ["Cells", "CellEvent", "Seen", "choose_event"]
 
-_CUTS = 32  # values of a column between which cells may part
+_CUTS = 32  # candidate cuts in a column
 _DEPTH = 12
 _LEAST_GAIN = 0.01  # of the log likelihood
-_ENOUGH = 100  # runs on the rare side from which a loss is estimated
+_ENOUGH = 100  # least number of runs on the rare side for an estimate of a loss
 
 
 class Seen(NamedTuple):
-    """Outputs on both tables, on common tapes, of which one side's are moved.
+    """Outputs on both tables, on common tapes that are moved on one side.
 
     Attributes
     ----------
     likely, rare : numpy.ndarray of float, shape (runs, d)
-        Outputs where the event is to be likely, and where it is to be rare.
+        Outputs on the side where the event should be likely, and where it should be rare.
     weights : numpy.ndarray of float, shape (runs,)
-        Weights of the side that is moved.
+        Weights of the moved side.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class Cells:
     Parameters
     ----------
     seen : Seen
-        Outputs, of which the rare side's are weighted.
+        Outputs, with weights on the rare side.
     least : float
         Least weight of a cell.
 
     Attributes
     ----------
     nodes : list
-        For each node None, if it is a cell, or (column, cut, left node, right node).
+        For each node None if it is a cell, or (column, cut, left node, right node).
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Cells:
         Returns
         -------
         numpy.ndarray of int, shape (runs,)
-            Numbers of nodes that are cells.
+            Numbers of nodes, each a cell.
         """
         cells = np.empty(len(outputs), dtype=np.int64)
         waiting = [(0, np.arange(len(outputs)))]
@@ -156,7 +156,7 @@ class Cells:
 
 
 def _fit(a: Floats, b: Floats) -> Floats:
-    """Return the log likelihood of weights of two sides in one cell."""
+    """Return the log likelihood of the two sides' weights in one cell."""
     total = np.log(a + b + 2.0)
     fit: Floats = a * (np.log(a + 1.0) - total) + b * (np.log(b + 1.0) - total)
     return fit
@@ -171,11 +171,11 @@ class CellEvent:
     cells : Cells
         The cells.
     order : numpy.ndarray of int
-        Numbers of the nodes, those first that are likelier on the likely side.
+        Numbers of the nodes, sorted by decreasing odds for the likely side.
     size : int
-        How many of the first are in the event.
+        Number of nodes, from the first, in the event.
     promise : float
-        The bound that it promises.
+        The predicted bound.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class CellEvent:
     promise: float
 
     def contains(self, outputs: Floats) -> NDArray[np.bool_]:
-        """Return for each output whether it is in the event.
+        """Return whether each output is in the event.
 
         Parameters
         ----------
@@ -210,15 +210,15 @@ class CellEvent:
         return found
 
     def loss(self, seen: Seen) -> float:
-        """Estimate the loss of the outputs: the greatest log ratio of a beginning of the order.
+        """Estimate the loss of the outputs: the largest log ratio of an initial segment.
 
-        No bound is proved of it. Beginnings that were rarer than 100 runs on the rare side are
-        left out, unless all are.
+        It is not a proven bound. Segments with fewer than 100 runs on the rare side are left out,
+        unless all have fewer.
 
         Parameters
         ----------
         seen : Seen
-            Outputs that had no part in the choice, the likely side's with weights.
+            Outputs not used in the choice, with weights on the likely side.
 
         Returns
         -------
@@ -241,20 +241,20 @@ class CellEvent:
 def choose_event(
     grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float, share: float = 0.0
 ) -> CellEvent:
-    """Grow cells, put them in order, and choose the beginning that promises the highest bound.
+    """Grow cells, sort them, and choose the initial segment with the highest predicted bound.
 
     Parameters
     ----------
     grown : Seen
-        Outputs on which cells are grown and ordered, the rare side's with weights.
+        Outputs on which cells are grown and sorted, with weights on the rare side.
     tested : Seen
-        Outputs that the promise is computed from, the likely side's with weights: as in the test.
+        Outputs for the predicted bound, with weights on the likely side, as in the test.
     n_runs : int
-        Runs that the test will have.
+        Runs of the test.
     failure, delta : float
         Probability with which its bound may fail, and δ.
     share : float
-        Least share of the runs on both sides in a cell, beyond the few that any cell has.
+        Least share of the runs on both sides in a cell, beyond the minimum for any cell.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def choose_event(
     p, q, squares, both = (
         np.bincount(rows, weights, m)[order].cumsum() / v.size for rows, weights in sums
     )
-    both = np.minimum(both, p)  # of pairs with both sides in the event, at least these
+    both = np.minimum(both, p)  # at least so many pairs have both sides in the event
     q = q + 1.0 / v.size
     bets = BETS[:, None] / (1.0 + delta)
     low, high = np.zeros(m), np.full(m, 30.0)

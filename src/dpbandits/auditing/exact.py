@@ -1,7 +1,7 @@
-"""Audits by integration, on the pair of tables that is known to tell most.
+"""Audits by integration, on the pair of tables known to have the largest loss.
 
-A law is that of one class, as its own program runs it. A subclass, or a class whose program was
-replaced, may do anything else: it has no exact audit, and is run.
+A distribution belongs to one class with its own program. A subclass, or a class whose program was
+replaced, may behave differently: it has no exact audit, and is audited by runs.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ __all__ = [
     "audit_stopping",
 ]
 
-_LATEST, _MOST_LOOKS = 16_384, 1_024  # samples of the pair for a stopping rule, and looks at it
-_HORIZON = 10**6  # what an algorithm is told
+_LATEST, _MOST_LOOKS = 16_384, 1_024  # for a stopping rule: samples of the pair, and looks
+_HORIZON = 10**6  # horizon of an algorithm
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,19 +67,19 @@ def _found(
 
 
 def _law_of(*kinds: type) -> Callable[[Function], Function]:
-    """Enter the audit of classes whose law is known: it takes target, instance and guarantee."""
+    """Register the exact audit of some classes: it takes target, instance and guarantee."""
     return accelerates(*kinds, on=ExactRun, name="integrated")
 
 
 def _check_given(instance: object, guarantee: object) -> None:
-    """Refuse what is given, and is no instance with heavy tails, or no guarantee."""
+    """Raise if an argument is given that is not a heavy-tailed instance, or not a guarantee."""
     check_guarantee(guarantee)
     if instance is not None:
         check_kind("instance", instance, HeavyTailInstance, 'instances.twzw22("S1", order=0.5)')
 
 
 def _check_program(target: Any, *kinds: type) -> None:
-    """Refuse what is not of these classes themselves, or does not run the program of its class."""
+    """Raise for a target of another class, subclasses included, or with a replaced program."""
     if type(target) not in kinds or not accelerators(type(target), ExactRun):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise ValueError(
@@ -95,35 +95,35 @@ def audit_elimination(
     instance: HeavyTailInstance | None = None,
     guarantee: PrivacyGuarantee | None = None,
 ) -> Audit:
-    """Audit elimination exactly, on the pair of tables that tells most.
+    """Audit elimination exactly, on the pair of tables with the largest loss.
 
     Arm 0 has the least reward throughout and arm 1 the greatest, except for one reward of arm 0:
-    the tails of the noise decide, where the ratio is greatest (:prf:ref:`prop-elimination-tight`).
-    Equal arms, and later epochs, are tried.
+    the tails of the noise decide, where the ratio is largest (:prf:ref:`prop-elimination-tight`).
+    Equal arms, and later epochs, are tried as well.
 
     Parameters
     ----------
     algorithm : DPSE, TunedDPSE, DPSEIdentifier, DPRSE or GuessAndDouble
-        One of these classes themselves; of `GuessAndDouble`, one stretch is audited, with one of
-        the others as its base.
+        One of these classes, not a subclass; for `GuessAndDouble` one stretch is audited, with one
+        of the others as its base.
     horizon : int
-        Horizon that it is told, at least 2; for a stretch of `GuessAndDouble`, the guess.
+        Its horizon, at least 2; for a stretch of `GuessAndDouble` the guess.
     n_epochs : int
-        Epochs that the tables have, at least 1.
+        Number of epochs of the tables, at least 1.
     instance : HeavyTailInstance, optional
-        Bandit whose moment bound and order `DPRSE` is told; needed for it alone.
+        Bandit with the moment bound and order for `DPRSE`; required by it alone.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the algorithm says.
+        Declared guarantee; by default that of the algorithm.
 
     Returns
     -------
     Audit
-        The verdict, with the greatest loss of these tables.
+        The verdict, with the largest loss of these tables.
 
     Raises
     ------
     ValueError
-        If a number is out of range, or the law of `algorithm` is not known.
+        If a number is out of range, or the distribution of `algorithm` is not known.
 
     Examples
     --------
@@ -161,11 +161,9 @@ def audit_stopping(
     Parameters
     ----------
     rule : DPNAS or DPExponentialNAS
-        One of these classes themselves.
-    pair : TablePair
-        Tables of one arm, which are the streams.
+        One of these classes, not a subclass. pair : TablePair Tables of one arm: the streams.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the rule says.
+        Declared guarantee; by default that of the rule.
 
     Returns
     -------
@@ -175,7 +173,7 @@ def audit_stopping(
     Raises
     ------
     ValueError
-        If the law of `rule` is not known, or the tables have several arms.
+        If the distribution of `rule` is not known, or the tables have several arms.
 
     Examples
     --------
@@ -196,16 +194,16 @@ def audit_stopping(
 def audit_report(
     algorithm: LDPRSE, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None = None
 ) -> Audit:
-    """Audit exactly one person's report in the first epoch: the least and the greatest reward.
+    """Audit one person's report in the first epoch exactly: the least and the greatest reward.
 
     Parameters
     ----------
     algorithm : LDPRSE
-        Of this class itself.
+        Of this class, not a subclass.
     instance : HeavyTailInstance
-        Bandit whose moment bound and order it is told.
+        Bandit with the moment bound and order for the algorithm.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the algorithm says.
+        Declared guarantee; by default that of the algorithm.
 
     Returns
     -------
@@ -215,7 +213,7 @@ def audit_report(
     Raises
     ------
     ValueError
-        If the law of `algorithm` is not known.
+        If the distribution of `algorithm` is not known.
 
     Examples
     --------
@@ -229,7 +227,7 @@ def audit_report(
     pair = TablePair(np.array([[least]]), 0, 0, plan.bound)
     if plan.lie is None:
         loss = (plan.bound - least) / plan.noise_scale
-    else:  # B is told as yes with the probability with which 0 is told as no
+    else:  # B is reported as yes with the probability with which 0 is reported as no
         loss = math.log((1 - plan.lie) / plan.lie)
     return _found(algorithm, pair, loss, "one person's report", guarantee)
 
@@ -240,19 +238,19 @@ def audit_epoch(
     instance: HeavyTailInstance | None = None,
     guarantee: PrivacyGuarantee | None = None,
 ) -> Audit:
-    """Audit exactly the release of the epoch in which a stream of the greatest samples halts.
+    """Audit the release of the epoch in which a stream of the greatest samples halts, exactly.
 
-    Its last sample is the least on the neighbour. The estimate tells the released sum, and above
-    both sums the ratio of the densities of the noise is constant.
+    The neighbour's last sample is the least one. The estimate determines the released sum, and
+    above both sums the ratio of the noise densities is constant.
 
     Parameters
     ----------
     rule : DPHoeffdingStop
-        Of this class itself.
+        Of this class, not a subclass.
     instance : HeavyTailInstance, optional
-        Not used: samples are in a range.
+        Unused: samples have a bounded range.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the rule says.
+        Declared guarantee; by default that of the rule.
 
     Returns
     -------
@@ -262,7 +260,7 @@ def audit_epoch(
     Raises
     ------
     ValueError
-        If the law of `rule` is not known.
+        If the distribution of `rule` is not known.
 
     Examples
     --------
@@ -282,19 +280,20 @@ def audit_epoch(
 def audit_first_choice(
     algorithm: DPRUCB, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None = None
 ) -> Audit:
-    """Audit exactly the third pull of DPRUCB with two arms, the first that depends on rewards.
+    """Audit the third pull of DPRUCB with two arms, the first that depends on rewards, exactly.
 
     Both arms have been pulled once, their bonuses are equal, and the larger of two truncated
-    rewards wins, each with the noise of one node. In the worst case one of two greatest changes.
+    rewards wins, each with the noise of one node. In the worst case both are the largest possible,
+    and one of them changes.
 
     Parameters
     ----------
     algorithm : DPRUCB
-        Of this class itself.
+        Of this class, not a subclass.
     instance : HeavyTailInstance
-        Bandit whose moment bound and order it is told.
+        Bandit with the moment bound and order for the algorithm.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the algorithm says.
+        Declared guarantee; by default that of the algorithm.
 
     Returns
     -------
@@ -304,7 +303,7 @@ def audit_first_choice(
     Raises
     ------
     ValueError
-        If the law of `algorithm` is not known.
+        If the distribution of `algorithm` is not known.
 
     Examples
     --------
@@ -327,19 +326,19 @@ def audit_look(
     instance: HeavyTailInstance | None = None,
     guarantee: PrivacyGuarantee | None = None,
 ) -> Audit:
-    """Audit exactly which of two arms one look chooses, on the pair of tables that tells most.
+    """Audit the choice between two arms after one look exactly, on the pair with the largest loss.
 
-    Arm 1 is ahead by all rewards, but for one of arm 0 on the neighbour: that arm 0 is chosen all
-    the same is where the ratio is greatest (:prf:ref:`prop-elimination-tight`).
+    Arm 1 leads by all rewards, except for one of arm 0 on the neighbour: the ratio is largest for
+    the event that arm 0 is chosen all the same (:prf:ref:`prop-elimination-tight`).
 
     Parameters
     ----------
     algorithm : ExploreThenCommit
-        Of this class itself.
+        Of this class, not a subclass.
     instance : HeavyTailInstance, optional
-        Not used: rewards are in [0, 1].
+        Unused: rewards are in [0, 1].
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the algorithm says.
+        Declared guarantee; by default that of the algorithm.
 
     Returns
     -------
@@ -349,7 +348,7 @@ def audit_look(
     Raises
     ------
     ValueError
-        If the law of `algorithm` is not known.
+        If the distribution of `algorithm` is not known.
 
     Examples
     --------
@@ -369,32 +368,30 @@ def audit_exactly(
     instance: HeavyTailInstance | None = None,
     guarantee: PrivacyGuarantee | None = None,
 ) -> Audit | None:
-    """Audit by integration, on the pair of tables that is known to tell most.
+    """Audit by integration, on the pair of tables known to have the largest loss.
 
     A stopping rule is audited on the `crossing_streams` of the last look up to the 1024th and up to
-    16384 samples; later ones tell more, and take longer.
+    16384 samples; later ones have a larger loss, and take longer.
 
     Parameters
     ----------
     target : object
-        What is audited.
-    instance : HeavyTailInstance, optional
-        Bandit whose moments an algorithm for heavy-tailed rewards is told; by default
-        ``heavy_two_point(0.5, order=0.9)``.
+        The target. instance : HeavyTailInstance, optional Bandit with the moments for an algorithm
+        for heavy-tailed rewards; by default ``heavy_two_point(0.5, order=0.9)``.
     guarantee : PrivacyGuarantee, optional
-        What is declared, in place of what the target says.
+        Declared guarantee; by default that of the target.
 
     Returns
     -------
     Audit or None
-        The audit. None for what cannot be integrated, and is to be run: subclasses of what can,
-        and classes whose program was replaced, are among it. None also without noise, as outputs
-        are then certain.
+        The audit. None if the target cannot be integrated and must be run, as for subclasses and
+        for classes whose program was replaced. None also without noise, since outputs are then
+        deterministic.
 
     Raises
     ------
     ValueError
-        If `instance` or `guarantee` is of another kind.
+        If `instance` or `guarantee` is of another type.
 
     Examples
     --------

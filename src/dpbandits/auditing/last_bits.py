@@ -1,4 +1,4 @@
-"""The last bit of a floating-point number: what a sum gives away."""
+"""The last bit of a floating-point number: a leak of noisy sums."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["last_bit"]
 
 
 def last_bit(x: float) -> int:
-    """Return the k for which a number is a whole multiple of 2^k and not of 2^(k + 1).
+    """Return the largest k such that a number is an integer multiple of 2^k.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The power of an audit: the least overstatement that it convicts.
 
-An acquittal is worth what the same audit would have convicted. So a program is run at c times the
-budget that is declared, for increasing c, until it is convicted. The search at smaller c may have
-missed the tables that convict it, so these are tried there as well, with fresh runs.
+An acquittal means only as much as the same audit can convict. So a program is run at c times the
+declared budget, for increasing c, until it is convicted. The search at smaller c may have missed
+the tables that convict it, so these are tried there as well, with fresh runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpbandits.guarantees import PrivacyGuarantee
 __all__ = ["FACTORS", "Power", "overstated", "power"]
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
-"""Overstatements c that are tried."""
+"""Overstatements c to try."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Power:
     Attributes
     ----------
     declared : PrivacyGuarantee
-        What is declared in all of them.
+        The guarantee declared in all of them.
     audits : dict of float to Audit
         Overstatement c → audit of the program run at c times the budget, in increasing order.
 
@@ -48,12 +48,12 @@ class Power:
 
     @property
     def least(self) -> float:
-        """Least overstatement that was convicted; infinite if none was."""
+        """Least convicted overstatement; infinite if there is none."""
         return min((c for c, found in self.audits.items() if found.convicted), default=math.inf)
 
     @property
     def decisive(self) -> Audit:
-        """The audit at the least overstatement that was convicted, or at the greatest tried."""
+        """The audit at the least convicted overstatement, or at the largest tried."""
         return self.audits[self.least if self.least < math.inf else max(self.audits)]
 
     @property
@@ -128,29 +128,29 @@ def power(
     Parameters
     ----------
     target : object or mapping of float to object
-        A configuration at the budget that it declares; or for each overstatement what is run.
+        A configuration at its declared budget; or the target to run for each overstatement.
     factors : sequence of float
-        Overstatements c, of which the least come first; of a mapping its keys are meant.
+        Overstatements c, in increasing order; for a mapping its keys are used.
     n_runs : int
         Runs on each table of each audit.
     seed : int or sequence of int
         Entropy of the root seed.
     failure : float
         Probability in (0, 1) with which the bound of one audit may be too high; at each
-        overstatement there are two at most.
+        overstatement there are at most two audits.
     guarantee : PrivacyGuarantee, optional
-        What is declared; needed with a mapping, else that of the target.
+        Declared guarantee; required with a mapping, else that of the target.
     n_pulls : int, optional
-        Length of the tables that are tried; by default as the subject needs.
+        Length of the tables; by default as the subject needs.
     every : bool
-        Whether to go on after the first conviction.
+        Whether to continue after the first conviction.
     all_runs : bool
-        Whether a test goes on after it convicts, so that its bound is near the loss.
+        Whether a test continues after it convicts, so that its bound is near the loss.
 
     Returns
     -------
     Power
-        The audits that were made.
+        The audits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The search: which pair of tables, and which move, promise the highest bound."""
+"""The search for the pair of tables and the move with the highest predicted bound."""
 
 from __future__ import annotations
 
@@ -28,42 +28,38 @@ from dpbandits.rewards.tables import Tables
 
 __all__ = ["Candidate", "Hunt", "hunt"]
 
-_DIFFER = 12  # runs that tell whether a reward changes anything
-_DIFFERING = 400  # the same, of a pair that is given
-_FEW, _MANY = 2000, 20_000  # runs from which, on a given pair, a move is sought, and made finer
+_DIFFER = 12  # runs that decide whether a reward changes anything
+_DIFFERING = 400  # the same, for a given pair
+_FEW, _MANY = 2000, 20_000  # runs on a given pair from which a move is searched for, and refined
 _KEPT = 4  # candidates of the last round
-_TURNS = 12  # single rewards that are turned
+_TURNS = 12  # single rewards that are flipped
 _EDGE = 0.02
-_FITS = 0.8  # share of the tapes on which a move fits
+_FITS = 0.8  # least share of tapes on which a good move fits
 _LEAST_SHARE = 0.02
-_FAR = 2.5  # loss beyond which weights vary too much
-_SCREENED = 16  # one part of so many of the runs screens pairs
+_FAR = 2.5  # above this loss weights vary too much
+_SCREENED = 16  # one in so many runs screens pairs
 _TAPES = 4, 12  # fewest and most tapes that screen a pair
-_LOOK = 40  # fewest runs from which an event is chosen
-_FINAL = 3  # candidates that are looked at once more
+_LOOK = 40  # fewest runs for the choice of an event
+_FINAL = 3  # candidates with another look
 _LENGTHEN = 4
 
 
 @dataclass(frozen=True)
 class Hunt:
-    """How much is searched for.
+    """Extent of a search.
 
-    Attributes
-    ----------
-    n_runs : int
-        Runs on each table in all, of the search and of the test.
+    Attributes ---------- n_runs : int
+        Total runs on each table, of the search and of the test.
     failure : float
         Probability with which the bound of the test may be too high.
-    promised : PrivacyGuarantee
-        What is declared.
-    tables : Tables
-        Which tables the program can be run on.
+    promised : PrivacyGuarantee Declared guarantee. tables : Tables
+        Tables on which the program can be run.
     n_arms, n_pulls : int or None
-        Shape of the tables, where it is given.
+        Shape of the tables, if given.
     begin : TablePair or None
-        A pair that is known to show much: the search starts from it, and tries no other shape.
+        A pair known to be good: the search starts from it, and tries no other shape.
     fixed : bool
-        Whether `begin` is the pair that is meant, and no other one is tried.
+        Whether `begin` is the only pair to try.
 
     Examples
     --------
@@ -83,12 +79,12 @@ class Hunt:
 
     @property
     def wide(self) -> bool:
-        """Whether there are runs for more arms and for later rewards."""
+        """Whether there are enough runs for more arms and for later rewards."""
         return self.n_runs >= 200_000
 
     @property
     def arms(self) -> tuple[int, ...]:
-        """Numbers of arms that are tried."""
+        """Numbers of arms to try."""
         if self.n_arms is not None:
             return (self.n_arms,)
         usual = self.tables.n_arms
@@ -96,7 +92,7 @@ class Hunt:
 
     @property
     def pulls(self) -> tuple[int, ...]:
-        """Rewards that are changed: early ones; of a stream also the last that has to be read."""
+        """Rewards to change: early ones, and for a stream also the last that must be read."""
         early = (0, 1, 2, 3, 5, 7) if self.wide else (0, 1, 2)
         last = self.tables.least - 1
         return early if self.tables.n_arms > 1 or last in early else (*early, last)
@@ -110,18 +106,18 @@ class Hunt:
 
     @property
     def n_tests(self) -> int:
-        """Runs that the test will have, about."""
+        """Approximate number of runs of the test."""
         return max(int(0.4 * self.n_runs), 1)
 
 
 @dataclass
 class Candidate:
-    """A pair of tables, a move, and what runs of them have shown.
+    """A pair of tables, a move, and the results of their runs.
 
     Attributes
     ----------
     pair : TablePair
-        The tables; the event is to be likely on the first.
+        The tables; the event should be likely on the first.
     move : Move
         The move.
     grown, tested : Seen or None
@@ -143,7 +139,7 @@ class Candidate:
 
     @property
     def promise(self) -> float:
-        """The bound that it promises."""
+        """The predicted bound."""
         return 0.0 if self.event is None else self.event.promise
 
     def look(self, program: Program, n: int, plan: Hunt, share: float = 0.0) -> None:
@@ -151,14 +147,10 @@ class Candidate:
 
         Parameters
         ----------
-        program : Program
-            What is run.
-        n : int
+        program : Program The program to run. n : int
             Runs on each table.
         plan : Hunt
-            How much is searched for.
-        share : float
-            Least share of the runs in a cell.
+            Extent of the search. share : float Least share of the runs in a cell.
         """
         program.load(self.pair)
         half = max(n // 2, 10)
@@ -170,14 +162,12 @@ class Candidate:
         self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta, share)
 
     def align(self, program: Program, plan: Hunt) -> None:
-        """Make the move finer, and forget what was run with the old one.
+        """Refine the move, and drop the runs with the old one.
 
         Parameters
         ----------
-        program : Program
-            What is run.
-        plan : Hunt
-            How much is searched for.
+        program : Program The program to run. plan : Hunt
+            Extent of the search.
         """
         program.load(self.pair)
         self.move = align(program, self.move, plan.unit, 16, 3)[1]
@@ -194,7 +184,7 @@ class _Group:
 
 
 def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
-    """Yield groups of pairs whose reward changes something."""
+    """Yield groups of pairs whose changed reward matters."""
     if plan.begin is not None:
         yield from _moved(program, plan, [plan.begin])
         return
@@ -209,7 +199,7 @@ def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
 
 
 def _stepped(program: Program, plan: Hunt) -> Iterator[_Group]:
-    """Yield groups of pairs on long tables whose place that matters is not known beforehand."""
+    """Yield groups of pairs on long tables where the place that matters is not known beforehand."""
     for n_arms, length in shapes_of(program, plan.tables, plan.arms, plan.n_pulls):
         if length >= LONG:
             yield from _moved(program, plan, steps_at(program, n_arms, length, plan.tables))
@@ -232,21 +222,18 @@ def _differing(program: Program, pair: TablePair, tapes: int = _DIFFER) -> int:
 
 
 def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
-    """Look for the pair that promises most.
+    """Search for the pair with the highest predicted bound.
 
-    Two families compete. One has early rewards of arm 0, each with the move that fits best; it
-    finds losses near the promise. The other has rewards of every arm at places where a run's
-    requests begin or end (`pairs_everywhere`), without a move at first; it finds missing noise.
-    Runs are spread by sequential halving: after each round the more promising third is kept.
+    Two families compete. One changes early rewards of arm 0, each with the move that fits best; it
+    finds losses near the promise. The other changes rewards of every arm at places where a run's
+    requests begin or end (`pairs_everywhere`), at first without a move; it finds missing noise.
+    Runs are allocated by sequential halving: each round keeps the best third.
 
     Parameters
     ----------
-    program : Program
-        What is run.
-    plan : Hunt
-        How much is searched for.
-    rng : numpy.random.Generator
-        Source of the turns of single rewards, and of the order of pairs.
+    program : Program The program to run. plan : Hunt
+        Extent of the search. rng : numpy.random.Generator Source of randomness for the flips of
+        single rewards and the order of pairs.
 
     Returns
     -------
@@ -275,13 +262,13 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     if not best.move.shifts and plan.begin is None:
         best = _moving(program, plan, best)
     best = _turned(program, plan, best, rng)
-    if program.several:  # events of many numbers take more runs to be told apart
+    if program.several:  # events of many numbers need more runs
         best.look(program, plan.n_runs // 6, plan, share=_LEAST_SHARE)
     return best
 
 
 def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
-    """Return the best candidate on a pair: either way round, with a move or without."""
+    """Return the best candidate on a pair: in either order, with a move or without."""
     found = [Candidate(way, STILL) for way in (pair, pair.turned)]
     if _differing(program, pair, int(np.clip(plan.n_runs // 8, _DIFFER, _DIFFERING))) == 0:
         return found[0]
@@ -299,22 +286,22 @@ def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
 
 
 def _fitting(program: Program, plan: Hunt, groups: list[_Group]) -> list[Candidate]:
-    """Return candidates of groups: with their moves, or, where none fits, without."""
+    """Return candidates of groups: with their moves, or without where none fits."""
     fitting = [group for group in groups if group.fit > _FITS]
     highest = max((group.move.total for group in fitting), default=0.0)
     size = plan.tables.high - plan.tables.low
     declared = (1 + _EDGE) * plan.promised.epsilon / size
-    share = 0.95 if program.several else 0.7  # of several numbers all of a move may be seen
+    share = 0.95 if program.several else 0.7  # several numbers may reveal all of a move
     least = max(share * highest, declared if highest > declared else 0.0)
     able = [group for group in fitting if group.move.total >= least]
     found = [Candidate(pair, group.move) for group in able for pair in group.pairs]
-    loose = [group for group in groups if group.fit <= _FITS]  # perhaps no move can fit: a flaw
+    loose = [group for group in groups if group.fit <= _FITS]  # perhaps no move fits, for a flaw
     loose += [group for group in able if group.move.total * size > _FAR]
     return found + [Candidate(pair, STILL) for group in loose for pair in group.pairs]
 
 
 def _kept(program: Program, plan: Hunt, found: list[Candidate]) -> list[Candidate]:
-    """Return the most promising candidates: each round looks at more runs of a third as many."""
+    """Return the most promising candidates: each round keeps a third of them, with more runs."""
     while len(found) > _KEPT:
         for each in found:
             each.look(program, max(plan.n_runs // 32 // len(found), _LOOK), plan)
@@ -323,9 +310,9 @@ def _kept(program: Program, plan: Hunt, found: list[Candidate]) -> list[Candidat
 
 
 def _screened(program: Program, plan: Hunt, rng: Rng) -> list[Candidate]:
-    """Return candidates, both ways round, of the pairs whose outputs differ most on a few tapes.
+    """Return candidates, in both orders, of the pairs whose outputs differ most on a few tapes.
 
-    Of each changed reward the best pair is kept, and then the best of all.
+    The best pair for each changed reward is kept, and of these the best overall.
     """
     cells = [
         cell
@@ -376,7 +363,7 @@ def _shapes(program: Program, plan: Hunt) -> Iterator[tuple[int, int]]:
 
 
 def _apart(program: Program, pair: TablePair, tapes: int) -> float:
-    """Return how far apart the outputs are: the greatest distance of two distribution functions."""
+    """Return the largest Kolmogorov distance between the outputs on the two tables."""
     program.load(pair, check=False)
     sides = (LIKELY, STILL), (RARE, STILL)
     (one, _), (other, _) = program.run(program.new_keys(tapes), *sides)
@@ -402,7 +389,7 @@ def _moving(program: Program, plan: Hunt, best: Candidate) -> Candidate:
 
 
 def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidate:
-    """Turn single rewards, or all from one on, as long as that promises more."""
+    """Flip single rewards, or all from one on, as long as that raises the predicted bound."""
     table = best.pair.table
     n_arms, length = table.shape
     if length >= LONG:
@@ -422,5 +409,5 @@ def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidat
 
 
 def _some_pair(n_arms: int, n_pulls: int, tables: Tables) -> TablePair:
-    """Return a pair to speak of where none tells anything."""
+    """Return a pair to report if none has a loss."""
     return changed(constant(n_arms, n_pulls, tables.low, tables.high), 0, tables.high, tables)

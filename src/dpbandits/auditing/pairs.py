@@ -18,19 +18,19 @@ class TablePair:
     """Two tables of rewards that differ in one entry: neighbours at event level.
 
     Differential privacy compares an algorithm on two sequences of rewards that differ in one. For a
-    bandit the rewards are a table, arm × number of the pull of that arm: what the arm would give,
-    whether or not the pull ever happens.
+    bandit the rewards are a table, arm × number of the pull of that arm: the reward that the arm
+    would give, whether or not the pull ever happens.
 
     Attributes
     ----------
     table : numpy.ndarray of float, shape (K, N)
-        Rewards of each of K arms in the order of its pulls; kept as a copy that is read-only.
+        Rewards of each of K arms in the order of its pulls; stored as a read-only copy.
     arm : int
         Arm whose reward differs, 0-based.
     pull : int
-        Which of its pulls gives that reward, 0-based.
+        Pull that gives this reward, 0-based.
     value : float
-        What the neighbour has there: a finite number, and another one.
+        The neighbour's reward there: a finite number that differs from the table's.
 
     Raises
     ------

@@ -1,31 +1,31 @@
 """A run as a function of a table and of a tape of random bits, and a bijection between tapes.
 
-A tape is a sequence of independent random words of 64 bits. What a program draws from NumPy's
-generator is made of them, in Python and in compiled loops alike: with the same table and the same
-tape it puts out the same.
+A tape is a sequence of independent random words of 64 bits. All draws of a program from NumPy's
+generator are made of them, in Python and in compiled loops alike: with the same table and the same
+tape the output is the same.
 
 **The bijection.** Call T the following map of tapes, for a program, a table and a list of shifts
-b. While the program runs, the words are handed to it one after the other. Some of the uniform
-numbers u made of them are moved: z = F⁻¹(u), with F the distribution function of the Laplace law
-of scale 1, becomes z + b, and the program gets F(z + b) in place of u. Whether a number is moved,
-and by which b, depends on what has been drawn and read before it, never on the number itself.
+b. While the program runs, it receives the words one after the other. Some of the uniform numbers u
+made of them are moved: z = F⁻¹(u), with F the distribution function of the Laplace distribution of
+scale 1, becomes z + b, and the program gets F(z + b) in place of u. Whether a number is moved, and
+by which b, depends on earlier draws and reads, never on the number itself.
 
-*Lemma* (:prf:ref:`lem-tape`). T is a bijection of tapes, up to sets of probability 0, whatever the
-program does, and for every event A of outputs on the table
+*Lemma* (:prf:ref:`lem-tape`). For every program, T is a bijection of tapes, up to sets of
+probability 0, and for every event A of outputs on the table
 
     P(A) = E[w·1{A on the tape T(u)}],    w = ∏ exp(∣z∣ − ∣z + b∣) over the numbers moved.
 
 *Proof.* Number the words. The n-th word of T(u) depends on the first n words of u, and on the n-th
 by an increasing map of (0, 1) onto itself that the earlier ones fix: so the earlier words of T(u)
-tell the earlier words of u, and then the n-th word tells the n-th. By induction T has an inverse.
-Its matrix of derivatives is triangular, with 1 on the diagonal where nothing is moved, and else
-with f(z + b)/f(z) = exp(∣z∣ − ∣z + b∣), where f is the density of F. Their product is w, and the
-change of variables v = T(u) in P(A) = ∫ 1{A on the tape v} dv gives the formula. (The event needs
-finitely many words with probability 1; for those that need at most n the integral has n
-dimensions, and n → ∞.) ∎
+determine those of u, and then the n-th word determines the n-th. By induction T has an inverse. Its
+matrix of derivatives is triangular, with 1 on the diagonal where nothing is moved, and else with
+f(z + b)/f(z) = exp(∣z∣ − ∣z + b∣), where f is the density of F. Their product is w, and the change
+of variables v = T(u) in P(A) = ∫ 1{A on the tape v} dv gives the formula. (The event needs finitely
+many words with probability 1; for those that need at most n the integral has n dimensions, and n →
+∞.) ∎
 
-A bad choice of shifts makes w vary and A rare on T(u): it costs power, and no validity. With the
-right one the program puts out on a neighbour, with T(u), what it puts out on the table with u.
+A bad choice of shifts makes w vary and A rare on T(u): it costs power, but never validity. With the
+right one the output on a neighbour, with T(u), equals the output on the table with u.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ Keys = NDArray[np.uint64]
 """Tapes, each by its first word and its step, shape (n, 2)."""
 
 OWN, ALL, DRAWS = range(3)
-"""What a move counts: rewards read of the changed arm, rewards read in all, or numbers drawn."""
+"""Clocks of a move: rewards read of the changed arm, all rewards read, or numbers drawn."""
 CHUNK = 4096
-"""Runs that a compiled loop may make at once."""
+"""Most runs of one call of a compiled loop."""
 MOST_SHIFTS = 48
 MOST_ARMS = 127
 
-# Places in the memory that programs, moves and the bit generator share, in words of 64 bits.
+# Offsets, in words of 64 bits, in the memory shared by programs, moves and the bit generator.
 _POSITION, _RUN, _DRAWN, _SEEN, _SINCE, _DONE, _COUNT, _CLOCK, _ARM, _ARMS = range(10)
 _AFTER = 16
 _SKIP = _AFTER + MOST_SHIFTS
@@ -69,16 +69,14 @@ _SIZE = _USED + CHUNK
 
 
 class Move(NamedTuple):
-    """Which uniform numbers are moved, and by how much for a change of 1 of the reward.
+    """The uniform numbers to move, and their shifts for a change of 1 of the reward.
 
-    Attributes
-    ----------
-    clock : int
-        What is counted: `OWN`, `ALL` or `DRAWS`.
+    Attributes ---------- clock : int
+        The clock: `OWN`, `ALL` or `DRAWS`.
     shifts : tuple of ((int, int), float)
-        Pairs of a place (n, s) and of b, in increasing order of places: of the numbers that are
-        drawn after the clock has passed n, before the next reward is read, the one that follows s
-        others is moved by b. One that has been moved once is not moved again.
+        Pairs of a place (n, s) and a shift b, in increasing order of places: of the numbers drawn
+        after the clock has passed n, and before the next reward is read, the one that follows s
+        others is moved by b. A number is moved at most once.
 
     Examples
     --------
@@ -91,16 +89,16 @@ class Move(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The sizes of the shifts added up; no weight tells more, for a change of 1."""
+        """Sum of the sizes of the shifts, a bound on all log weights for a change of 1."""
         return math.fsum(abs(by) for _, by in self.shifts)
 
 
 STILL = Move(OWN, ())
-"""The move that moves nothing."""
+"""The empty move."""
 
 
 def _called_from_c(kind: Any, result: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make a function of an address what C can call: compiled, unless the compiler is off."""
+    """Make a function of an address callable from C: compiled, unless the compiler is off."""
 
     def made(function: Callable[..., Any]) -> Any:
         if not config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -117,7 +115,7 @@ def _called_from_c(kind: Any, result: Any) -> Callable[[Callable[..., Any]], Any
 
 
 class _Callback:
-    """A function in Python with the address at which C calls it."""
+    """A function in Python with its address for C."""
 
     def __init__(self, called: Any) -> None:
         self._called = called
@@ -126,7 +124,7 @@ class _Callback:
 
 @register_jitable
 def _word(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Return the next word of the tape of the run that has begun."""
+    """Return the next word of the current run's tape."""
     whole = carray(memory, _SIZE, dtype=np.int64)
     words = carray(memory, _SIZE, dtype=np.uint64)
     run = whole[_READ + whole[_ARMS]]
@@ -155,7 +153,7 @@ def _next_32(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
 
 @_called_from_c(types.double, ctypes.c_double)
 def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Return the next uniform number, moved if it is one of those that move."""
+    """Return the next uniform number, moved if the move says so."""
     word = _word(memory)  # type: ignore[no-untyped-call]
     u = (word >> np.uint64(11)) * 2.0**-53
     whole = carray(memory, _SIZE, dtype=np.int64)
@@ -183,7 +181,7 @@ def _next_double(memory):  # type: ignore[no-untyped-def]  # noqa: ANN001
     whole[_DONE] = done
     if by == 0.0:
         return u
-    # all 64 bits are moved, from the nearer end; so each multiple of 2⁻⁵³ is hit as it should be
+    # all 64 bits are moved, from the nearer end, so each multiple of 2⁻⁵³ has the right probability
     below = word >> np.uint64(63) == 0
     end = (float(word if below else ~word) + 0.5) * 2.0**-64
     z = math.log(2.0 * end) if below else -math.log(2.0 * end)
@@ -203,22 +201,20 @@ class _TapeBits(CalledBits):
         super().__init__(memory.ctypes.data, calls)
 
     def spawn(self, n_children: int) -> list[np.random.PCG64]:
-        """Return generators whose seeds are words of the tape; no number of theirs is moved."""
+        """Return generators whose seeds are words of the tape; their numbers are never moved."""
         address: Any = _next_64.address
         word = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(address)
         return [np.random.PCG64(word(self._kept.ctypes.data)) for _ in range(n_children)]
 
 
 class Tapes:
-    """Tapes from which programs draw, one for each run, and what moves on them.
+    """Tapes from which programs draw, one for each run, and the current move.
 
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-        What is handed to the programs.
+    Attributes ---------- rng : numpy.random.Generator
+        Generator for the programs.
     read : numpy.ndarray of int
-        Where programs write how many rewards of each arm they have read; the entry behind that of
-        the last arm is the number of the run, which compiled loops set.
+        Written by programs: the number of rewards read of each arm; the entry after the last arm's
+        is the number of the run, which compiled loops set.
 
     Examples
     --------
@@ -239,14 +235,14 @@ class Tapes:
         self.rng: Rng = np.random.Generator(_TapeBits(self._whole))  # type: ignore[arg-type]
 
     def put(self, keys: Keys, n_arms: int) -> None:
-        """Put tapes in; the next word that is drawn is the first one of the first tape.
+        """Insert tapes; the next word drawn is the first word of the first tape.
 
         Parameters
         ----------
         keys : numpy.ndarray of uint64, shape (n, 2)
             The tapes, at most `CHUNK`.
         n_arms : int
-            Number of arms K, whose rewards are read.
+            Number of arms K.
         """
         n, whole = len(keys), self._whole
         self._words[_KEYS : _KEYS + 2 * n] = keys.ravel()
@@ -257,14 +253,14 @@ class Tapes:
         self.read[: n_arms + 1] = 0
 
     def use(self, move: Move, change: float, arm: int) -> None:
-        """Set what moves from now on.
+        """Set the move from now on.
 
         Parameters
         ----------
         move : Move
             The move.
         change : float
-            Factor on its shifts: by how much what is added to the noise has to grow.
+            Factor on its shifts: the change of the sum to which the noise is added.
         arm : int
             The arm whose rewards are counted.
         """
@@ -294,7 +290,7 @@ class Tapes:
         return self._numbers[_WEIGHTS : _WEIGHTS + n].copy()
 
     def used(self, n: int) -> Ints:
-        """Return how many words each of the first `n` runs has drawn, a copy.
+        """Return the number of words drawn by each of the first `n` runs, a copy.
 
         Parameters
         ----------
@@ -310,14 +306,12 @@ class Tapes:
 
 
 def new_keys(source: Rng, n: int) -> Keys:
-    """Draw tapes: each is a sequence of SplitMix64 (Steele, Lea & Flood 2014) of its own.
+    """Draw tapes: each is a separate SplitMix64 sequence (Steele, Lea & Flood 2014).
 
     Parameters
     ----------
     source : numpy.random.Generator
-        What they are drawn from.
-    n : int
-        How many.
+        Source of randomness. n : int Number of tapes.
 
     Returns
     -------

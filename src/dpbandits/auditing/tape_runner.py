@@ -1,4 +1,4 @@
-"""What is audited, run on tapes: on both tables of a pair in turn, each tape once on each."""
+"""Runs of a target on tapes: on both tables of a pair in turn, each tape once on each."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["LIKELY", "RARE", "Program"]
 LIKELY, RARE = 0, 1
 """The sides of a pair: its table, where an event is to be likely, and the neighbour."""
 
-_PAIRED = 8  # up to so many released values all differences are seen, beyond those of neighbours
-_SEVERAL = 4  # from so many on events may ask that all of them are large, or small
-_WITNESSES = 24  # runs that are repeated at the end
-_CALIBRATED = 4  # runs on each table that tell how many numbers are released
+_PAIRED = 8  # up to so many released values all differences are features, else neighbours'
+_SEVERAL = 4  # from so many on, the least and the greatest are features
+_WITNESSES = 24  # runs to repeat at the end
+_CALIBRATED = 4  # runs on each table that determine the number of released values
 _FIRST_PART, _LARGEST_PART = 64, 2048  # runs of a program between two looks at the bet
 _NOT_A_NUMBER, _INFINITE = -1e300, 1e300
 
 
 class _Witness(NamedTuple):
-    """A run that will be repeated."""
+    """A run to repeat."""
 
     pair: TablePair
     side: int
@@ -44,27 +44,27 @@ class _Witness(NamedTuple):
 class Program:
     """A subject that runs on tapes.
 
-    What remembers earlier runs, or has randomness beyond its generator, is refused: each tape runs
-    on both tables in turn, in changing order; the first runs on a pair are repeated at once and,
-    for the first pairs, at the end, and must put out the same and draw as much.
+    A target that remembers earlier runs, or has randomness beyond its generator, is rejected: each
+    tape runs on both tables in turn, in changing order; the first runs on a pair are repeated at
+    once and, for the first pairs, at the end, and must have the same output and number of draws.
 
     Parameters
     ----------
     target : object
-        What is audited: see `subject_of`.
+        The target: see `subject_of`.
     source : numpy.random.Generator
-        What tapes are drawn from.
+        Source of the tapes.
     progress : tqdm, optional
-        What is told of runs.
+        Progress bar, updated after runs.
 
     Attributes
     ----------
     runs : int
         Runs so far, on both sides.
     kind : str
-        "kernel" if it is the compiled loop of exactly the target's class that runs, else "program".
+        "kernel" if the compiled loop of exactly the target's class runs, else "program".
     coverage : Coverage
-        Which rewards were changed, and how far runs have read.
+        Rewards that were changed, and rewards that were read.
 
     Examples
     --------
@@ -92,16 +92,16 @@ class Program:
 
     @property
     def label(self) -> str:
-        """What tables call the subject."""
+        """Name of the subject in tables."""
         return self.subject.label
 
     @property
     def several(self) -> bool:
-        """Whether so many numbers are released that an event may be about all of them."""
+        """Whether enough numbers are released for events about all of them."""
         return self._n_values is not None and self._n_values >= _SEVERAL
 
     def declared(self, n_pulls: int) -> PrivacyGuarantee:
-        """Return what the subject declares.
+        """Return the declared guarantee of the subject.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Program:
 
     @property
     def pair(self) -> TablePair:
-        """The pair that is loaded.
+        """The loaded pair.
 
         Raises
         ------
@@ -129,14 +129,14 @@ class Program:
         return self._loaded
 
     def load(self, pair: TablePair, check: bool = True) -> None:
-        """Take up a pair of tables.
+        """Load a pair of tables.
 
         Parameters
         ----------
         pair : TablePair
             The tables.
         check : bool
-            Whether a run is repeated even if enough are to be repeated at the end.
+            Whether to repeat a run even if enough will be repeated at the end.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class Program:
             self._n_values = self._widths[pair.table.shape] = max(sizes)
 
     def check_first(self, pair: TablePair) -> None:
-        """Repeat a run before any other is made; tapes and counts are then as if it were not.
+        """Repeat a run before any other is made, and restore tapes and counts.
 
         Parameters
         ----------
@@ -196,14 +196,14 @@ class Program:
             self._witnesses.clear()
 
     def _put_out(self, side: int, keys: Keys) -> tuple[Row, int]:
-        """Run the program on one tape; return what it puts out, and how many words it drew."""
+        """Run the program on one tape; return its output and the number of words drawn."""
         self._tapes.use(STILL, 0.0, self.pair.arm)
         self._tapes.put(keys, len(self.pair.table))
         self.runs += 1
         return self._once[side](self._tapes.rng), int(self._tapes.used(1)[0])
 
     def _repeat(self, witness: _Witness, when: str) -> None:
-        """Refuse a subject whose run does not come out as before."""
+        """Raise if a repeated run differs."""
         row, used = self._put_out(witness.side, witness.keys)
         same = all(map(partial(np.array_equal, equal_nan=True), row, witness.row))
         if not same or used != witness.used:
@@ -220,14 +220,14 @@ class Program:
         Raises
         ------
         ValueError
-            If they do not come out as before: the subject keeps state.
+            If they differ: the subject keeps state.
         """
         for witness in self._witnesses:
             self.load(witness.pair)
             self._repeat(witness, f"{self.runs} runs later")
 
     def requests(self, tables: Sequence[Floats]) -> list[list[tuple[int, int]]]:
-        """Return what runs of the target's own program ask for, two on each table.
+        """Return the requests of runs of the target's own program, two on each table.
 
         Parameters
         ----------
@@ -252,10 +252,7 @@ class Program:
     def new_keys(self, n: int) -> Keys:
         """Draw new tapes.
 
-        Parameters
-        ----------
-        n : int
-            How many.
+        Parameters ---------- n : int Number of tapes.
 
         Returns
         -------
@@ -272,7 +269,7 @@ class Program:
         keys : numpy.ndarray of uint64, shape (n, 2)
             The tapes.
         *sides : tuple of (int, Move)
-            Side of the pair, and what moves there.
+            Side of the pair, and the move there.
 
         Returns
         -------
@@ -282,7 +279,7 @@ class Program:
         Raises
         ------
         ValueError
-            If the subject refuses the tables.
+            If the subject rejects the tables.
         """
         size = CHUNK if all(self._loops) else 1
         parts: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in sides]
@@ -295,14 +292,14 @@ class Program:
         return [self._together(each) for each in parts]
 
     def _together(self, parts: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
-        """Join counts and values of some parts to rows, and return them with the weights."""
+        """Join counts and values of some parts into rows, and return them with the weights."""
         counts, values, log_weights = (np.concatenate(each) for each in zip(*parts, strict=True))
         rows = np.hstack([counts, values])
         np.nan_to_num(rows, copy=False, nan=_NOT_A_NUMBER, posinf=_INFINITE, neginf=-_INFINITE)
         return rows, np.exp(log_weights)
 
     def _run(self, side: int, move: Move, keys: Keys) -> tuple[Floats, Floats, Floats]:
-        """Return counts, values and log weights of at most `CHUNK` tapes, by a loop, or of one."""
+        """Return counts, values and log weights of at most `CHUNK` tapes by a loop, else of one."""
         tapes, n = self._tapes, len(keys)
         tapes.use(move, self._changes[side], self.pair.arm)
         tapes.put(keys, len(self.pair.table))
@@ -324,17 +321,13 @@ class Program:
         Parameters
         ----------
         n : int
-            How many.
-        move : Move
-            What moves.
-        moved : int
-            On which side.
+            Number of tapes. move : Move The move. moved : int The moved side.
 
         Returns
         -------
         Seen
             The outputs on both sides, differences of released values included, and the weights of
-            the side that is moved.
+            the moved side.
         """
         return self._seen(self.new_keys(n), move, moved)
 
@@ -344,16 +337,13 @@ class Program:
         Parameters
         ----------
         n : int
-            How many.
-        move : Move
-            What moves.
-        moved : int
-            On which side.
+            Number of tapes. move : Move The move. moved : int The moved side.
 
         Yields
         ------
         Seen
-            The outputs of the next runs. Parts are even, so that the tables take turns as in one.
+            The outputs of the next runs. Parts have even sizes, so that the tables alternate as in
+            one part.
         """
         keys, start = self.new_keys(n), 0
         most, least = (2 * CHUNK,) * 2 if all(self._loops) else (_LARGEST_PART, _FIRST_PART)
@@ -363,14 +353,14 @@ class Program:
             start = stop
 
     def _seen(self, keys: Keys, move: Move, moved: int) -> Seen:
-        """Run on tapes, and return what is seen on both sides."""
+        """Run on tapes, and return the features on both sides."""
         sides = [(side, move if side == moved else STILL) for side in (LIKELY, RARE)]
         found = self.run(keys, *sides)
         likely, rare = (self._features(rows) for rows, _ in found)
         return Seen(likely, rare, found[moved][1])
 
     def _features(self, rows: Floats) -> Floats:
-        """Add differences and the sum of released values, and the least and greatest of several."""
+        """Add differences and the sum of released values, and the least and greatest if several."""
         n_values = self._n_values
         if n_values is None or n_values < 2:
             return rows

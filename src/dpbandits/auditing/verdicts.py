@@ -1,4 +1,4 @@
-"""What an audit returns: its verdict, its bound, what the bound is about, and what was tried."""
+"""Results of audits: verdict, bound, event, and tried tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 
 FOUND, NOT_FOUND = "violation found", "no violation found"
 NOTHING_DECLARED, NOTHING_TESTED = "nothing declared", "nothing tested"
-_SLACK = 1e-9  # relative error allowed to integrated probabilities
+_SLACK = 1e-9  # allowed relative error of integrated probabilities
 FAILURE = 1e-9
 """Probability with which a bound of the book's own audits may be too high."""
 FEWEST_RUNS = 16
-"""Least number of runs on each table with which an audit works."""
+"""Least number of runs on each table in an audit."""
 MOST_RUNS = 10**15
 
 
@@ -38,44 +38,40 @@ class Audit:
     Attributes
     ----------
     label : str
-        What was audited.
-    guarantee : PrivacyGuarantee
-        What is declared about it.
+        Name of the target. guarantee : PrivacyGuarantee Its declared guarantee.
     pair : TablePair
         The neighbouring tables.
     epsilon_lower : float
-        No ε below this goes with the declared δ, except with probability `failure`. Where the test
-        stopped because it convicted, this is hardly above what is declared.
+        No smaller ε is possible with the declared δ, except with probability `failure`. If the test
+        stopped because it convicted, it is barely above the declared ε.
     event : str
         The event, in words.
     constant : bool
-        Whether no reward changed any output, so that nothing could have been seen.
+        Whether no reward changed any output, so that no violation could have been found.
     least : int
-        Length of tables from which on, as the subject says, an audit tests something.
+        Least length of tables on which, as the subject declares, an audit tests something.
     kind : str
-        What was audited: "program", "kernel" (the compiled loop of exactly its class) or "formula"
-        (its law, integrated).
+        Method: "program", "kernel" (the compiled loop of exactly its class) or "formula" (its
+        distribution, integrated).
     masses : tuple of (float, float) or None
-        Estimates of the event's probabilities, where it was to be likely and where rare.
+        Estimates of the event's probabilities, on the likely and on the rare side.
     loss : float
-        Estimate of the loss of the outputs on these tables, of which nothing is proved; nan if
-        there is none. It is the greatest of several estimates, and so too high on average; more so
-        where the test stopped.
+        Estimate of the loss of the outputs on these tables, without a proof; nan if there is none.
+        It is the largest of several estimates, and so biased upwards, more so if the test stopped.
     runs, searched : int
-        Runs on each table that tested the event, and about as many that were spent on the search.
+        Runs on each table in the test of the event, and approximately in the search.
     failure : float
-        Probability with which the bound may be too high, of this audit alone: whoever makes m
-        audits until one finds something divides it by m.
+        Probability with which the bound may be too high, for this audit alone: for m audits until
+        one finds something, divide it by m.
     coverage : Coverage or None
-        Which rewards were changed, and which never were; None for a law that was integrated.
+        Rewards that were changed, and those that never were; None for an integrated distribution.
     convictable : float
-        Least loss of the event that these runs would have told from what is declared; infinite if
-        none.
+        Least loss of the event that these runs would have convicted; infinite if none.
     planned : int
-        Runs on each table that would have tested it if the test had not stopped.
+        Runs on each table planned for the test.
     log_wealth : numpy.ndarray of float, shape (runs,), or None
-        Logarithm of the coin of the bet against what is declared, after each of these runs: it
-        convicts if this reaches −log `failure`. None for a law that was integrated.
+        Logarithm of the wealth of the bet against the declared guarantee, after each of these runs:
+        it convicts when this reaches −log `failure`. None for an integrated distribution.
 
     Examples
     --------
@@ -105,7 +101,7 @@ class Audit:
 
     @property
     def stopped(self) -> bool:
-        """Whether the test stopped before all its runs were made, because it convicted."""
+        """Whether the test stopped before its last run, because it convicted."""
         return self.runs < self.planned
 
     @property
@@ -117,8 +113,8 @@ class Audit:
     def verdict(self) -> str:
         """One of "violation found", "no violation found", "nothing declared", "nothing tested".
 
-        A violation is found where what is declared is below the bound: it is false, except with
-        probability `failure`. That none is found proves nothing: see `overstatement` and
+        A violation is found if the declared ε is below the bound: the declaration is then false,
+        except with probability `failure`. Not finding one proves nothing: see `overstatement` and
         `coverage`.
         """
         if not self.guarantee.is_private:
@@ -135,10 +131,10 @@ class Audit:
 
     @property
     def overstatement(self) -> float:
-        """By about which factor the noise would have to be too small for these runs to find it.
+        """Approximate factor by which noise must be too small for these runs to find it.
 
-        The loss that these runs would have convicted over the event's own, as if it grew in
-        proportion to the budget; infinite if the event shows no loss.
+        The ratio of the loss that these runs would have convicted to the event's own, assuming that
+        the loss is proportional to the budget; infinite if the event has no loss.
         """
         p, q = self.masses or (0.0, 0.0)
         if not 0.0 < q < p - self.guarantee.delta:
@@ -155,7 +151,7 @@ class Audit:
         return "\n".join(said)
 
     def _in_words(self) -> str:
-        """Say what was found, by what."""
+        """Describe the finding and its method."""
         if self.constant:
             n_pulls = self.pair.table.shape[1]
             longer = f" (of {self.least} pulls or more, it says)" if n_pulls < self.least else ""
@@ -176,7 +172,7 @@ class Audit:
         return f"exact: ε is at least {self.epsilon_lower:.4g} ({self.event})"
 
     def _power_in_words(self) -> str:
-        """Say what these runs would have found."""
+        """Describe what these runs would have found."""
         if self.convictable == math.inf:
             return "these runs would have convicted no loss of this event: there are too few"
         factor = self.overstatement
