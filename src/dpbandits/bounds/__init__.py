@@ -1,4 +1,4 @@
-"""Bounds, upper and lower, each with the constants that its proof gives."""
+"""Upper and lower bounds, with the constants of their proofs."""
 
 from dpbandits.bounds import (
     bernstein,

@@ -1,4 +1,4 @@
-"""Bounds of the private stopping rules that forget: ours, with all constants."""
+"""Bounds for the private stopping rules that start afresh in each epoch: ours, with constants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bernstein_failure(beta: BelowHalf) -> float:
     Returns
     -------
     float
-        β·Σ 1/(1.2021·i³), some 4·10⁻⁵·β below β.
+        β·Σ 1/(1.2021·i³), about 4·10⁻⁵·β below β.
 
     Examples
     --------
@@ -64,14 +64,11 @@ def bernstein_failure(beta: BelowHalf) -> float:
 def bernstein_scale(law: Law, alpha: Fraction, epsilon: Budget, *, variance: Flag = True) -> float:
     """Return n* = max(q/(αμ)², R/(α|μ|), R/(εα|μ|)), the scale of `bernstein_samples`.
 
-    q = σ² + μ² is the second moment, and R² in its place for the rule without the variance.
+    q = σ² + μ² is the second moment; it is replaced by R² for the rule without the variance.
 
     Parameters
     ----------
-    law : Law
-        Law of the samples, of mean μ ≠ 0.
-    alpha : float
-        Relative error α, in (0, 1).
+    law : Law Distribution of the samples, of mean μ ≠ 0. alpha : float Relative error α, in (0, 1).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     variance : bool
@@ -90,7 +87,7 @@ def bernstein_scale(law: Law, alpha: Fraction, epsilon: Budget, *, variance: Fla
     >>> round(bernstein_scale(low_variance(0.01, 0.1), 0.5, 0.1, variance=False))
     40000
     """
-    error = alpha * check_law(law)  # in units of R, as the second moment
+    error = alpha * check_law(law)  # in units of R, like the second moment
     square = (law.variance + law.mean**2) / law.half_range / law.half_range if variance else 1.0
     return max(square / error**2, 1 / error, 1 / (epsilon * error))
 
@@ -111,7 +108,7 @@ def bernstein_test_samples(
     Parameters
     ----------
     width : float
-        The announced W > 0.
+        The announced width W > 0.
     second_moment : float
         The rule's q̂, from above 0 to R².
     test : int
@@ -151,7 +148,8 @@ def bernstein_samples(
 
     The greatest N with N ≤ 3000·n*·log(8K³/β) and K = 1 + log(N/8)/log(3/2), the number of epochs;
     n* is `bernstein_scale`. Exceeded with probability at most 0.91·β. Proof:
-    :prf:ref:`thm-bernstein-private`, part 4, whose constant is far above what runs need.
+    :prf:ref:`thm-bernstein-private`, part 4, whose constant is far above the samples of simulated
+    runs.
 
     Parameters
     ----------
@@ -160,7 +158,7 @@ def bernstein_samples(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 0.1].
+        Probability β of a larger error, in (0, 0.1].
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     variance : bool
@@ -182,7 +180,7 @@ def bernstein_samples(
     """
     scale = 3000 * bernstein_scale(law, alpha, epsilon, variance=variance)
     samples, before = scale * math.log(8 / beta), 0.0
-    while samples - before > 1e-12 * samples:  # upwards, to the only fixed point from here on
+    while samples - before > 1e-12 * samples:  # upwards, to the only fixed point beyond
         before = samples
         epochs = 1 + math.log(samples / 8) / math.log(1.5)
         samples = scale * (math.log(8 / beta) + 3 * math.log(epochs))
@@ -210,7 +208,7 @@ def hoeffding_stopping_samples(rule: DPHoeffdingStop, mean: Number) -> int:
     Raises
     ------
     ValueError
-        If the rule is another one.
+        If the rule is of another class.
 
     Examples
     --------

@@ -27,7 +27,7 @@ _Memory = Annotated[int, whole(1, 16)]
 def _widths(
     gap: float, best: float, plan: ReleasePlan, epsilon: float, memory: int
 ) -> tuple[float, float]:
-    """Return A and B: after a test on n rewards of either arm, Δ < √(A/n) + B/n if it stays."""
+    """Return A and B: an arm that stays after a test on n rewards has Δ < √(A/n) + B/n."""
     evidence = -plan.log_level
     level = evidence + math.log(4)
     variance = best * (1 - best) + gap * max(2 * best - 1, 0.0)
@@ -50,9 +50,9 @@ def binomial_elimination_pulls(
 ) -> int:
     """Bound the pulls of an arm by elimination by two p-values: its first release that suffices.
 
-    n_e for the least e with √(16v·λ/n) + B/n ≤ Δ, where n counts the rewards of the releases that
-    are remembered; or T if no release suffices. Holds for all arms at once with probability
-    1 − β. Proof: :prf:ref:`thm-two-p-values`.
+    n_e for the least e with √(16v·λ/n) + B/n ≤ Δ, where n is the number of rewards in the
+    remembered releases; or T if no release suffices. Holds for all arms at once with probability 1
+    − β. Proof: :prf:ref:`thm-two-p-values`.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def binomial_elimination_pulls(
     n_arms : int
         Number K of arms.
     horizon : int
-        Horizon T that the algorithm is told.
+        Horizon T of the algorithm.
     epsilon : float
         Privacy budget ε > 0.
     beta : float, optional
         Confidence β, in (0, 1); by default 1/T.
     memory : int
-        Number m of releases that are remembered, from 1 to 16.
+        Number m of remembered releases, from 1 to 16.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def binomial_elimination_pulls_closed_form(
 ) -> float:
     """Bound the pulls of an arm by elimination by two p-values, in closed form.
 
-    2/(1 − 2^(−m))·(A/Δ² + 2B/Δ), or n_1 if that is more, where A = 16v·λ with
+    2/(1 − 2^(−m))·(A/Δ² + 2B/Δ), or n_1 if that is larger, where A = 16v·λ with
     v = μ_*(1 − μ_*) + Δ(2μ_* − 1)₊ and λ = log(4/κ), and B = 2λ/3 + 2·log(1/κ)/ε for m = 1, or
     2λ/3 + (4/3)(2·log(1/κ) + 4·log 2 + 4m·log(16/7))/ε. Proof: :prf:ref:`thm-two-p-values`.
 
@@ -116,13 +116,13 @@ def binomial_elimination_pulls_closed_form(
     n_arms : int
         Number K of arms.
     horizon : int
-        Horizon T that the algorithm is told.
+        Horizon T of the algorithm.
     epsilon : float
         Privacy budget ε > 0.
     beta : float, optional
         Confidence β, in (0, 1); by default 1/T.
     memory : int
-        Number m of releases that are remembered, from 1 to 16.
+        Number m of remembered releases, from 1 to 16.
 
     Returns
     -------
@@ -160,15 +160,15 @@ def binomial_elimination_regret(
     means : array_like of float, shape (K,)
         Means of all arms, in [0, 1].
     horizon : int
-        Horizon T that the algorithm is told.
+        Horizon T of the algorithm.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no privacy.
     beta : float, optional
         Confidence β, in (0, 1); by default 1/T.
     memory : int
-        Number m of releases that are remembered, from 1 to 16.
+        Number m of remembered releases, from 1 to 16.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def binomial_elimination_regret(
 
     Examples
     --------
-    The closer the best mean is to 1, the less:
+    The closer the best mean is to 1, the smaller:
 
     >>> bounds = [binomial_elimination_regret([m, m - 0.1], 10**7, epsilon=1.0) for m in (0.6, 1)]
     >>> bool(bounds[1] < bounds[0])

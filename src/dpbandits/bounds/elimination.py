@@ -44,7 +44,7 @@ def tuned_elimination_pulls(
     """Bound the pulls of an arm of gap Δ_a by tuned DP-SE, as an exact sum.
 
     Σ n_e over e ≤ e(a), the first epoch with 2^−e ≤ Δ_a, and T if there is none. It is at most
-    (64/3)·log(2/p)/Δ_a² + 16u/(εΔ_a) + e(a), and exceeded by any arm with probability at most β.
+    (64/3)·log(2/p)/Δ_a² + 16u/(εΔ_a) + e(a), and with probability at least 1 − β no arm exceeds it.
     Proof: :prf:ref:`thm-tuned`.
 
     Parameters
@@ -85,21 +85,21 @@ def tuned_elimination_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of tuned DP-SE.
 
-    Σ Δ_a n_a with n_a at most `tuned_elimination_pulls` and Σ n_a ≤ t, plus β·t·max Δ for a best
-    arm that is lost. Proof: :prf:ref:`thm-tuned`.
+    Σ Δ_a n_a with n_a at most `tuned_elimination_pulls` and Σ n_a ≤ t, plus β·t·max Δ for the case
+    that the best arm is eliminated. Proof: :prf:ref:`thm-tuned`.
 
     Parameters
     ----------
     gaps : array_like of float, shape (K,)
         Gaps of all arms, in [0, 1], zeros for the best.
     horizon : int
-        Horizon T, from 2 to 2^62, that the algorithm is told.
+        Horizon T of the algorithm, from 2 to 2^62.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no privacy.
     beta : float, optional
         Confidence β, in (0, 1); by default 1/T.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -128,8 +128,9 @@ def tuned_elimination_regret(
 def bennett_elimination_failure(n_arms: ArmCount, beta: Fraction) -> float:
     """Bound the probability that an arm gets more pulls than `bennett_elimination_pulls`.
 
-    β·(6K − 1)/(4K − 1): the best arm is lost with probability at most β, and 2K more events in each
-    epoch keep the bounds on variances from being too great. Proof: :prf:ref:`thm-bennett`.
+    β·(6K − 1)/(4K − 1): the best arm is eliminated with probability at most β, and 2K more events
+    in each epoch must not fail for the bounds on variances to be small enough. Proof:
+    :prf:ref:`thm-bennett`.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def bennett_elimination_pulls(
 ) -> int:
     """Bound the pulls of an arm of gap Δ_a by `BennettDPSE`.
 
-    n_e of the first test with at least n̄_a rewards, where n̄_a is the lesser of
+    n_e of the first test with at least n̄_a rewards, where n̄_a is the smaller of
     4ℓ₂/Δ_a² + 4u/(εΔ_a) and max(40ℓ₂, 8.5(σ_a² + σ_*²)ℓ₂/Δ_a² + (14ℓ₂ + 7u/ε)/Δ_a),
     p = β/((4K − 1)E), ℓ₂ = log(2/p), and u is exceeded by the sum of 2m standard Laplace variables
     with probability p/2. At most 2n̄_a/(1 − 2^−m), for memory m. Proof: :prf:ref:`thm-bennett`.
@@ -183,7 +184,7 @@ def bennett_elimination_pulls(
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no privacy.
     memory : int
-        How many of an arm's last releases a test adds up.
+        Number of an arm's last releases that a test sums.
 
     Returns
     -------
@@ -220,8 +221,8 @@ def bennett_elimination_regret(
     """Bound the expected pseudo-regret of `BennettDPSE`.
 
     Σ Δ_a n_a with n_a at most `bennett_elimination_pulls` and Σ n_a ≤ t, plus t·max Δ times
-    `bennett_elimination_failure`. Of several best arms the one with the least variance counts.
-    Proof: :prf:ref:`thm-bennett`.
+    `bennett_elimination_failure`. Among several best arms the one with the smallest variance
+    counts. Proof: :prf:ref:`thm-bennett`.
 
     Parameters
     ----------
@@ -230,15 +231,15 @@ def bennett_elimination_regret(
     variances : array_like of float, shape (K,)
         Variances of a reward of each, or bounds on them, in [0, 1/4].
     horizon : int
-        Horizon T, from 2 to 2^62, that the algorithm is told.
+        Horizon T of the algorithm, from 2 to 2^62.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no privacy.
     beta : float, optional
         Confidence β, in (0, 1); by default 1/T.
     memory : int
-        How many of an arm's last releases a test adds up.
+        Number of an arm's last releases that a test sums.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------

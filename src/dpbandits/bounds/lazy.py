@@ -1,13 +1,13 @@
-"""Bounds on the regret of the algorithms of lazy batches, and of any private policy.
+"""Bounds on the regret of the lazy-batch algorithms, and of any private policy.
 
-All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is their number up to its
-end, and the estimate from then on has n_j rewards and k_j Laplace variables. Then
+All batches of an arm are fixed in advance: batch j has b_j pulls, e_j is the number of pulls up to
+its end, and the estimate from then on uses n_j rewards and k_j Laplace variables. Then
 
     E N_a(T) ≤ b_1 + Σ_j min(b_{j+1}, T − e_j − K + 1)⁺ · min(1, p_j + q_j)
 
 for each suboptimal arm a, with the p_j and q_j of :prf:ref:`thm-lazy-regret`, :prf:ref:`thm-imed`
-or :prf:ref:`thm-lazy-ts`. All tails of estimates are Chernoff's with the exact law of a sum of
-rewards and Laplace variables: :prf:ref:`lem-rate`.
+or :prf:ref:`thm-lazy-ts`. All tails of estimates are bounded by Chernoff's method with the exact
+distribution of a sum of rewards and Laplace variables: :prf:ref:`lem-rate`.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ __all__ = [
 ]
 
 
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_a that are tried
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # levels y = μ* − share·Δ_a to try
 _SPREADS = (0.4, 0.6, 0.75, 0.9, 1.0)  # widths of the posterior, in units of √(2 log T/n)
 _ROUNDS = 200
-_LONGEST = 2.0**60  # up to it the grid has whole numbers
+_LONGEST = 2.0**60  # up to here the grid is of integers
 _NOTHING = 746.0  # e to minus this is 0 in floats
-_BLOCK = 1024  # batches at once, of what is wanted for all pairs of them
-_UNSEEN = 2.0**-54  # a share that rounding takes away
-_ENORMOUS = 600.0  # e to this is more than any number of pulls, and stays finite times a batch
+_BLOCK = 1024  # batches at once, where all pairs of them are needed
+_UNSEEN = 2.0**-54  # a share lost in rounding
+_ENORMOUS = 600.0  # e to this exceeds any number of pulls, and times a batch is still finite
 _Eta = Annotated[float, between(0.05, 100.0)]
 _Grid = Literal["sizes", "pulls"]
 
 
 @kernel(error_model="numpy")
 def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
-    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, to rounding from below.
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, from below up to rounding.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     level : float
-        What the evidence does not exceed.
+        Upper limit of the evidence.
 
     Returns
     -------
@@ -112,14 +112,14 @@ _probabilities = np.vectorize(_reaching, otypes=[float])
 
 
 def _batches(most: float, eta: float, forgets: bool) -> tuple[Floats, ...]:
-    """Return sizes, ends, rewards and noises of the batches, the last of which ends beyond."""
+    """Return sizes, ends, rewards and noises of the batches; the last one ends beyond `most`."""
     columns = batch_grid(2 * int(min(most, _LONGEST)), eta, forgets)
     sizes, ends, rewards, noises = (column.astype(np.float64) for column in columns)
     if most <= _LONGEST:
         return sizes, ends, rewards, noises
     sizes, ends, noises = (column[ends <= _LONGEST] for column in (sizes, ends, noises))
     last, growth = float(sizes[-1] if forgets else ends[-1]), math.log1p(eta)
-    power = round(math.log(last) / growth)  # of 1 + η, before it is rounded up
+    power = round(math.log(last) / growth)  # of 1 + η, before rounding up
     more = power + np.arange(1.0, 2.0 + math.ceil(math.log(most / last) / growth))
     grid = np.exp(np.minimum(growth * more, 709.0))  # e⁷⁰⁹ is nearly the largest float
     if forgets:
@@ -130,7 +130,7 @@ def _batches(most: float, eta: float, forgets: bool) -> tuple[Floats, ...]:
 
 
 class Frame:
-    """The batches of an arm, and what is common to all bounds.
+    """The batches of an arm, and the parts common to all bounds.
 
     Beyond 2⁶⁰ pulls, which no run reaches, the numbers of the grid are not rounded up.
 
@@ -141,16 +141,16 @@ class Frame:
     horizon : float
         Horizon T > 0.
     times : array_like of float or None
-        Times t ≤ T at which a bound is wanted; None for T.
+        Times t ≤ T at which to evaluate a bound; None for T.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     eta : float
         Growth η of the batches, from 0.05 to 100.
     forgets : bool
-        Whether an estimate rests on the last batch alone, not on all of them.
+        Whether an estimate uses the last batch alone, not all of them.
     grid : {"sizes", "pulls"}
-        With `forgets`, whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches or the pulls at
-        their ends; without, it has the latter.
+        With `forgets`, whether the grid ⌈(1 + η)^j⌉ is of the sizes of the batches or of the pulls
+        at their ends; without, of the latter.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class Frame:
         mean : float
             Mean of the arm.
         thresholds : numpy.ndarray of float, shape (times, J)
-            What the estimates have to reach, at each time and after each batch.
+            Thresholds for the estimates, at each time and after each batch.
 
         Returns
         -------
@@ -229,17 +229,15 @@ class Frame:
         return np.minimum(result, self.at)
 
     def regret(self, pulls: Callable[[float], Floats]) -> float | Floats:
-        """Add up the regret of all suboptimal arms.
+        """Sum the regret of all suboptimal arms.
 
-        Parameters
-        ----------
-        pulls : callable
-            From a mean to a bound on E N_a, shape (times,).
+        Parameters ---------- pulls : callable
+            Maps a mean to a bound on E N_a, shape (times,).
 
         Returns
         -------
         float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times that are wanted.
+            The bound, in units of reward, of the shape of the times.
         """
         total = np.zeros(self.at.size)
         lower = self.means[self.means < self.best]
@@ -252,29 +250,30 @@ class Frame:
     def index_regret(
         self, thresholds: Floats, failure: Callable[[Floats], Floats], least: Floats | None = None
     ) -> float | Floats:
-        """Bound the regret of an index that is above μ* where estimates reach the thresholds.
+        """Bound the regret of an index that exceeds μ* when estimates reach the thresholds.
 
-        f(log s), which falls, bounds the probability that the index is below the mean of the best
-        arm at time s, so that q_j = Σ_i f(log(e_i + e_j + K − 1)); batches i for which f is not
-        above `least` do not count.
+        f(log s), a decreasing function, bounds the probability that the index is below the mean of
+        the best arm at time s, so that q_j = Σ_i f(log(e_i + e_j + K − 1)); batches i for which f
+        is at most `least` do not count.
 
-        Of two ends of batches, the lesser is lost in their sum if it is less than 2⁻⁵⁴ of it, so
-        that only pairs near each other are added up one by one. And as q_j ≤ J·f(log(e_j + K − 1)),
-        this stands for q_j from where on it adds less than 2⁻⁵⁴ of a pull.
+        In the sum of two ends of batches the smaller is lost if it is less than 2⁻⁵⁴ of the sum, so
+        only pairs near each other are added up one by one. And since q_j ≤ J·f(log(e_j + K − 1)),
+        this bound replaces q_j from where it adds less than 2⁻⁵⁴ of a pull.
 
         Parameters
         ----------
         thresholds : numpy.ndarray of float, shape (times, J)
-            What the estimates have to reach, at each time and after each batch.
+            Thresholds for the estimates, at each time and after each batch.
         failure : callable
             The function f, of arrays.
         least : numpy.ndarray of float, shape (J,), optional
-            What f is above, after each batch of the best arm, if the index can fail; 0 by default.
+            Value that f exceeds, after each batch of the best arm, if the index can fail; 0 by
+            default.
 
         Returns
         -------
         float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times that are wanted.
+            The bound, in units of reward, of the shape of the times.
         """
         ends, others, count = self.ends, self.means.size - 1, self.ends.size
         floors = np.zeros(count) if least is None else least
@@ -299,17 +298,17 @@ class Frame:
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
     def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> float | Floats:
-        """Bound the regret by the least over some levels y.
+        """Bound the regret by the minimum over some levels y.
 
         Parameters
         ----------
         pulls : callable
-            From a mean μ_a and a level y to a bound on E N_a, shape (times,).
+            Maps a mean μ_a and a level y to a bound on E N_a, shape (times,).
 
         Returns
         -------
         float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times that are wanted.
+            The bound, in units of reward, of the shape of the times.
         """
 
         def least(mean: float) -> Floats:
@@ -353,11 +352,12 @@ def lazy_ucb_regret(
     eta : float
         Growth η of the batches, from 0.05 to 100.
     grid : {"sizes", "pulls"}
-        Whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches, or an arm's pulls at their ends.
+        Whether the grid ⌈(1 + η)^j⌉ is of the sizes of the batches, or of an arm's pulls at their
+        ends.
     inside : float
-        h in the logarithm under the root, from 1 to 100: 2 in the printed AdaP-UCB.
+        h in the logarithm under the root, from 1 to 100; 2 in the printed AdaP-UCB.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -395,7 +395,7 @@ def printed_adap_ucb_regret(
     """Return the bound of Theorem 7 of Azize & Basu (2022) on the printed AdaP-UCB.
 
     Σ (16α·log T/min{Δ_a, ε} + α/(α − 3)) over the arms with Δ_a > 0, as printed; it is true:
-    :prf:ref:`prop-printed-adap`. What this package has for the same algorithm, for every α > 1, is
+    :prf:ref:`prop-printed-adap`. Our own bound for the same algorithm, for every α > 1, is
     `lazy_ucb_regret` with ``grid="pulls"``.
 
     Parameters
@@ -455,9 +455,10 @@ def adap_klucb_regret(
     eta : float
         Growth η of the batches, from 0.05 to 100.
     grid : {"sizes", "pulls"}
-        Whether the grid ⌈(1 + η)^j⌉ has the sizes of the batches, or an arm's pulls at their ends.
+        Whether the grid ⌈(1 + η)^j⌉ is of the sizes of the batches, or of an arm's pulls at their
+        ends.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -468,7 +469,7 @@ def adap_klucb_regret(
     levels = alpha * frame.log_times
     lowest = _least_estimates(frame.best, frame.rewards, 0.0, math.inf, levels)
     thresholds = np.where(lowest > 0, lowest - levels / (frame.epsilon * frame.rewards), -math.inf)
-    thresholds = np.maximum(thresholds, -1.0)  # certain from the mean down
+    thresholds = np.maximum(thresholds, -1.0)  # certain below the mean
     private = 1.5 if math.isfinite(frame.epsilon) else 1.0
     return frame.index_regret(thresholds, lambda log_s: private * np.exp(-alpha * log_s))
 
@@ -502,7 +503,7 @@ def dp_klucb_regret(
     slack : float
         The index's ξ, from 0 to 100.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -525,7 +526,7 @@ def dp_klucb_regret(
     def failure(log_s: Floats) -> Floats:
         return np.exp(-log_s - slack * np.log1p(log_s))
 
-    # no estimate is below 0, whose evidence is above the level of an index that fails
+    # no estimate is below 0, where the evidence exceeds the level of an index that fails
     return frame.index_regret(thresholds, failure, np.exp(-frame.rewards * rates))
 
 
@@ -535,7 +536,7 @@ def private_regret_rate(means: ArrayLike, epsilon: Budget) -> float:
 
     Σ Δ_a/d_ε(μ_a, μ*) on Bernoulli arms with max mean below 1, the rate that Azize et al. (2025)
     state (reconstructed); `lai_robbins_rate` for ε = ∞, and never below `private_lower_bound_rate`.
-    Where the largest mean is 1 it is what the formula gives, and no bound.
+    If the largest mean is 1, it is the value of the formula, but not a bound.
     Proof: :prf:ref:`thm-head-lower`.
 
     Parameters
@@ -570,7 +571,7 @@ def _underrated(
     for i in range(rewards.size):
         n, k = rewards[i], noises[i]
         if n * calibrated_plus_kernel(y, best, k / n, epsilon) > _NOTHING:
-            continue  # what is added is 0, as no x below is above y
+            continue  # the term is 0, as no x below is above y
         for j in range(rewards.size):
             level = math.log(rewards[j] / n)
             x = y
@@ -585,8 +586,8 @@ def _underrated(
 def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     """Bound E (1 − p)/p, p the chance that Normal(S/n, 1/n) is above y, S Binomial(n, μ*).
 
-    Exact up to 2000 rewards; beyond, the odds fall in S, and with P(S ≤ nx) ≤ exp(−n·kl(x, μ*))
-    they are added up on a grid from 1 down to 0. With z = √n·(y − x) a point of it adds at most
+    Exact up to 2000 rewards; beyond, the odds decrease in S, and with P(S ≤ nx) ≤ exp(−n·kl(x, μ*))
+    they are summed on a grid from 1 down to 0. With z = √n·(y − x) a point of it adds at most
     √(2π)(1 + |z|)·exp(n·slope), slope = ±(y − x)²/2 − kl, as Φ(−z) ≥ φ(z)/(1 + z) for z ≥ 0 by
     Mills' ratio; and at least exp(n·slope) if z ≥ 0, as Φ(−z) ≤ exp(−z²/2)/2.
     """
@@ -594,14 +595,14 @@ def _mean_odds(best: float, y: float, rewards: Floats) -> Floats:
     grid = np.linspace(1.0, 0.0, 2001)
     below = np.minimum(grid, best)
     rates = special.rel_entr(below, best) + special.rel_entr(1 - below, 1 - best)
-    rates = np.append(0.0, rates[:-1])  # of all that is up to the next point
+    rates = np.append(0.0, rates[:-1])  # of everything up to the next point
     slopes = 0.5 * (y - grid) * np.abs(y - grid) - rates
     greatest, growing = slopes.max(), slopes[grid <= y].max(initial=-math.inf)
     result = np.zeros(rewards.size)
     for j, n in enumerate(rewards.tolist()):
         x = np.arange(n + 1) / n if n < grid.size else grid
         if n >= grid.size:
-            # 746 and the logarithms of √(2π), of the size of the grid and of 1 + |z|
+            # 746 plus the logarithms of √(2π), of the size of the grid and of 1 + |z|
             room = _NOTHING + 1.0 + math.log(grid.size) + math.log1p(math.sqrt(n))
             if n * greatest < -room:
                 break  # and for all larger n, as n/log n grows
@@ -634,8 +635,8 @@ def lazy_dp_ts_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of Lazy-DP-TS with a draw at each pull.
 
-    The least, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
-    of :prf:ref:`thm-lazy-ts`, which has the proof.
+    The minimum, over some levels y between μ_a and μ* and some widths √n_j·(y − y'_j), of the bound
+    of :prf:ref:`thm-lazy-ts`, proved there.
 
     Parameters
     ----------
@@ -650,7 +651,7 @@ def lazy_dp_ts_regret(
     eta : float
         Growth η of the batches, from 0.05 to 100.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -691,8 +692,8 @@ def dp_imed_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of DP-IMED.
 
-    The least, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, which has
-    the proof.
+    The minimum, over some levels y between μ_a and μ*, of the bound of :prf:ref:`thm-imed`, proved
+    there.
 
     Parameters
     ----------
@@ -707,7 +708,7 @@ def dp_imed_regret(
     calibrated : bool
         Whether the evidence of the index is d̃⁺, not d_ε.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------

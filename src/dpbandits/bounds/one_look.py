@@ -1,4 +1,4 @@
-"""Expected regret of one private look, after which one arm is pulled: computed, not bounded."""
+"""Expected regret of one private look and commitment to one arm: computed, not bounded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpbandits.rewards.instances import bernoulli
 
 __all__ = ["best_look", "explore_then_commit_regret"]
 
-_RATIO = 1.1  # of the grid on which the size of a look is chosen
+_RATIO = 1.1  # of the grid for the size of a look
 _MOST = 10**6
 _PerArm = Annotated[int, whole(1, _MOST)]
 
@@ -33,8 +33,8 @@ def explore_then_commit_regret(
 ) -> float | Floats:
     """Return the expected pseudo-regret of `ExploreThenCommit` on Bernoulli arms.
 
-    Σ_a Δ_a·(n + (t − Kn)·P(a's released sum is the largest)) once t ≥ Kn, for the Laplace noise of
-    each sum exact up to quadrature. Proof: :prf:ref:`prop-etc`.
+    Σ_a Δ_a·(n + (t − Kn)·P(a's released sum is the largest)) once t ≥ Kn, exact up to quadrature
+    over the Laplace noise. Proof: :prf:ref:`prop-etc`.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def explore_then_commit_regret(
     per_arm : int
         Pulls n of each arm before the look, from 1 to 10^6.
     times : array_like of float, optional
-        Times t ≤ T at which the regret is wanted; by default T.
+        Times t ≤ T at which to evaluate the regret; by default T.
 
     Returns
     -------
@@ -76,9 +76,10 @@ def explore_then_commit_regret(
 
 @checked_arguments
 def best_look(means: ArrayLike, horizon: Positive, *, epsilon: Budget) -> int:
-    """Return the n at which `explore_then_commit_regret` is least, as far as it is looked for.
+    """Return the n that minimises `explore_then_commit_regret`, within the search below.
 
-    Every n of a grid of ratio 1.1 is tried, and then bisection between the neighbours of the best.
+    The search tries every n of a grid of ratio 1.1, and then bisects between the neighbours of the
+    best.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def best_look(means: ArrayLike, horizon: Positive, *, epsilon: Budget) -> int:
     mu = check_arms("means", means)
     if horizon < mu.size:
         raise ValueError(f"horizon={horizon!r} is out of range; allowed: at least {mu.size}")
-    each = float((mu.max() - mu).sum())  # what one more pull of each arm costs
+    each = float((mu.max() - mu).sum())  # cost of one more pull of each arm
     most = max(min(int(horizon // mu.size), _MOST), 1)
     known: dict[int, float] = {}
 
@@ -118,7 +119,7 @@ def best_look(means: ArrayLike, horizon: Positive, *, epsilon: Budget) -> int:
     for step in itertools.count():
         n = min(max(n + 1, math.ceil(_RATIO**step)), most) if step else 1
         if n * each >= regret(best) and step:
-            break  # what is explored alone costs more
+            break  # exploration alone costs more
         best = min(best, n, key=regret)
         if n == most:
             break

@@ -1,4 +1,4 @@
-"""Samples of private stopping where a standard deviation is promised: from above, from below."""
+"""Bounds on the samples of private stopping under a promised standard deviation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class LeastSamples(NamedTuple):
-    """What no private rule goes below.
+    """Lower bounds on the samples of every private rule.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class LeastSamples(NamedTuple):
 
 
 def _least(log_rate: float, share: float, beta: float) -> LeastSamples:
-    """Return the bounds that P(τ ≤ n) ≤ β + share·e^(n·log_rate) gives."""
+    """Return the bounds that follow from P(τ ≤ n) ≤ β + share·e^(n·log_rate)."""
     if math.isinf(log_rate):
         return LeastSamples(0.0, 0.0)
     last = math.floor(math.log((1.0 - beta) / share) / log_rate)
@@ -72,8 +72,8 @@ def promised_lower_bound(
 ) -> LeastSamples:
     """Bound from below the samples of any ε-DP rule that is right on laws of deviation ≤ σ.
 
-    On every law of this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 − d(1 − e^(−ε)))^(−n). With
-    δ = 2α|μ|/(1 + α) and h = σ² + δ² − s², d is the greater of 2δ²/(h + √(h² + 4s²δ²)), which is
+    On every law with this mean and deviation s ≤ σ, P(τ ≤ n) ≤ β + β(1 − d(1 − e^(−ε)))^(−n). With
+    δ = 2α|μ|/(1 + α) and h = σ² + δ² − s², d is the larger of 2δ²/(h + √(h² + 4s²δ²)), which is
     δ²/(δ² + σ²) for s = 0, and δ/(R + |μ|), as without a promise. Proof:
     :prf:ref:`thm-promised-lower`.
 
@@ -84,7 +84,7 @@ def promised_lower_bound(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1/4).
+        Probability β of a larger error, in (0, 1/4).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     promise : float
@@ -97,7 +97,7 @@ def promised_lower_bound(
     Returns
     -------
     LeastSamples
-        The bounds, which are positive for ε = ∞ as well.
+        The bounds, positive for ε = ∞ as well.
 
     Examples
     --------
@@ -134,8 +134,8 @@ def promised_minimax_lower_bound(
     There are m_μ = 2·⌈log(R/|μ|)/log ρ⌉ means, ρ = (1 + α)/(1 − α), of both signs, from |μ| to R,
     no two of which have an approximation in common. On average over the m_μ laws that are each
     constant at one of these, P(τ ≤ n) ≤ β + βe^(εn)/(m_μ − 1). So E τ is at least the bound on
-    average, and thus on one of the laws at least; a rule may take less on any single one. However
-    small a deviation is promised, it serves for no more. Proof: :prf:ref:`thm-promised-lower`.
+    average, and thus on at least one of the laws; a rule may need fewer on any single one. No
+    promised deviation, however small, improves on it. Proof: :prf:ref:`thm-promised-lower`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def promised_minimax_lower_bound(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1/4).
+        Probability β of a larger error, in (0, 1/4).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     half_range : float
@@ -169,11 +169,12 @@ def promised_minimax_lower_bound(
 
 @checked_arguments
 def promised_samples(rule: DPPromisedStop, law: Law) -> float:
-    """Bound the mean number of samples of `DPPromisedStop` on a law that keeps the promise.
+    """Bound the mean number of samples of `DPPromisedStop` on a law that satisfies the promise.
 
     (n + r(3n + r'B))/p where windows decide: p is the least probability that an epoch chooses a
-    right one, r the greatest that it chooses "near 0", r' that this is confirmed, and B bounds the
-    mean of what follows. Near 0 it is (n/p + 3n)/0.99 + B. Proof: :prf:ref:`thm-promised`.
+    right one, r the largest that it chooses "near 0", r' that this is confirmed, and B bounds the
+    mean number of samples afterwards. Near 0 it is (n/p + 3n)/0.99 + B. Proof:
+    :prf:ref:`thm-promised`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bounds on pulls and regret of Sajed & Sheffet (2019, "SS19") and before, with all constants."""
+"""Bounds on pulls and regret of Sajed & Sheffet (2019, "SS19") and earlier, with constants."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FiniteBudget = Annotated[
 
 
 def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
-    """Return gaps or means, numbers from 0 to `high`, as an array.
+    """Return gaps or means, numbers from 0 to `high`, as an array of at least one axis.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
     values : array_like of float, shape (K,) or ()
         Its value.
     high : float
-        Greatest number that is allowed.
+        Largest allowed number.
 
     Returns
     -------
@@ -86,14 +86,14 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
 
 
 def check_times(horizon: float, times: ArrayLike | None) -> Floats:
-    """Check the horizon and return the times at which a bound is wanted.
+    """Check the horizon, and return the times at which to evaluate a bound.
 
     Parameters
     ----------
     horizon : float
         Horizon T > 0.
     times : array_like of float, optional
-        Numbers of pulls, at least 0; without them the horizon alone.
+        Numbers of pulls, at least 0; by default the horizon alone.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def check_times(horizon: float, times: ArrayLike | None) -> Floats:
 
 @checked_arguments
 def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = None) -> Any:
-    """Return the regret of the worst arm, played throughout: t times the greatest gap.
+    """Return the regret of the worst arm, played throughout: t times the largest gap.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None 
     horizon : float
         Horizon T > 0.
     times : array_like of float, optional
-        Times t at which the regret is wanted; by default T.
+        Times t at which to evaluate the regret; by default T.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def worst_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None 
 
 @checked_arguments
 def elimination_last_epoch(gap: GapSize) -> int:
-    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, after which arm a is gone (Lemma 4.2).
+    """Return e(a): the first epoch e ≥ 1 with gap ≥ 2^−e, which eliminates arm a (Lemma 4.2).
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def elimination_last_epoch(gap: GapSize) -> int:
 def elimination_failure(beta: Fraction, *, private: Flag = True) -> float:
     """Bound the probability that some confidence interval of (DP) SE fails in some epoch.
 
-    Epoch e fails with probability at most β/(4e²) by sampling and as much by noise, and
-    Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (SS19, Lemma 4.2).
+    Epoch e fails with probability at most β/(4e²) due to sampling and at most as much due to noise,
+    and Σ 1/e² = π²/6: β·π²/12 in all, β·π²/24 without noise (SS19, Lemma 4.2).
 
     Parameters
     ----------
@@ -259,18 +259,18 @@ def regret_of_pulls(
 ) -> Any:
     """Bound the regret: at most `pulls(gap)` of each arm, or, if the means fail, the worst arm.
 
-    Σ Δ_a n_a with n_a at most that and Σ n_a ≤ t is greatest if the greatest gaps come first.
+    Σ Δ_a n_a under these limits and Σ n_a ≤ t is largest if the largest gaps come first.
 
     Parameters
     ----------
     gaps : numpy.ndarray of float, shape (K,)
         Gaps of all arms, in units of reward.
     pulls : callable
-        From a gap to the most pulls of an arm with that gap.
+        Maps a gap to the most pulls of an arm with that gap.
     failure : float
-        Probability that an arm gets more pulls than that.
+        Probability that an arm has more pulls than that.
     at : numpy.ndarray of float
-        Times t at which the bound is wanted.
+        Times t at which to evaluate the bound.
 
     Returns
     -------
@@ -289,13 +289,13 @@ def regret_of_most_pulls(gaps: Floats, most: Floats, failure: float, at: Floats)
     Parameters
     ----------
     gaps : numpy.ndarray of float, shape (m,)
-        Gaps of the arms that are not best, in units of reward.
+        Gaps of the suboptimal arms, in units of reward.
     most : numpy.ndarray of float, shape (m,)
-        Most pulls of each.
+        Most pulls of each arm.
     failure : float
-        Probability that an arm gets more pulls than that.
+        Probability that an arm has more pulls than that.
     at : numpy.ndarray of float
-        Times t at which the bound is wanted.
+        Times t at which to evaluate the bound.
 
     Returns
     -------
@@ -320,22 +320,21 @@ def elimination_regret(
 ) -> Any:
     """Bound the expected pseudo-regret of (DP) SE: SS19, Theorem 4.3, with its constants.
 
-    Σ Δ_a n_a with n_a at most the pulls of Lemma 4.2 and Σ n_a ≤ t, plus what a failed
-    confidence interval costs at most: `elimination_failure` times t·max Δ.
-    Proof: :prf:ref:`thm-regret`.
+    Σ Δ_a n_a with n_a at most the pulls of Lemma 4.2 and Σ n_a ≤ t, plus the cost of failed
+    confidence intervals: at most `elimination_failure` times t·max Δ. Proof: :prf:ref:`thm-regret`.
 
     Parameters
     ----------
     gaps : array_like of float, shape (K,)
         Gaps of all arms, in [0, 1], zeros for the best.
     horizon : float
-        Horizon T > 0 that the algorithm is told.
+        Horizon T > 0 of the algorithm.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for the non-private algorithm.
     beta : float, optional
         Confidence parameter β, in (0, 1); by default 1/T.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -351,7 +350,7 @@ def elimination_regret(
     confidence = 1 / horizon if beta is None else beta
     failure = elimination_failure(confidence, private=math.isfinite(epsilon))
 
-    def pulls(gap: float) -> int:  # lesser gaps overflow; no horizon is that long
+    def pulls(gap: float) -> int:  # smaller gaps overflow; no horizon is that long
         return elimination_pulls(max(gap, SMALLEST), all_gaps.size, confidence, epsilon)
 
     return regret_of_pulls(all_gaps, pulls, failure, check_times(horizon, times))
@@ -371,7 +370,7 @@ def elimination_minimax_regret(
     n_arms : int
         Number of arms K ≥ 2.
     horizon : float
-        Horizon T > 0 that the algorithm is told.
+        Horizon T > 0 of the algorithm.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for the non-private algorithm.
 
@@ -405,7 +404,7 @@ def dp_ucb_pulls(gap: ArrayLike, times: ArrayLike, gamma: NonNegative = 0.0) -> 
     times : array_like of float
         Times t, at least 0; the shapes of both are broadcast.
     gamma : float
-        γ ≥ 0, in units of the sum of rewards: what no noise exceeds.
+        γ ≥ 0, in units of the sum of rewards: a bound on all noise.
 
     Returns
     -------
@@ -447,9 +446,9 @@ def dp_ucb_regret(
     gamma : float
         γ ≥ 0, in units of the sum of rewards.
     noise_failure : float
-        Bound on the probability that some noise exceeds γ in size.
+        Bound on the probability that some noise exceeds γ in absolute value.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -477,7 +476,7 @@ def ucb_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = 
     horizon : float
         Horizon T > 0.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -495,7 +494,7 @@ def ucb_regret(gaps: ArrayLike, horizon: Positive, *, times: ArrayLike | None = 
 def lai_robbins_rate(means: ArrayLike) -> float:
     """Return lim inf regret/log T of any consistent policy on Bernoulli arms: Σ Δ_a/kl(μ_a, μ*).
 
-    Lai & Robbins (1985). Asymptotic: at a finite T a policy may well lie below rate·log T.
+    Lai & Robbins (1985). It is asymptotic: at a finite T a policy can be below rate·log T.
 
     Parameters
     ----------
@@ -561,10 +560,10 @@ def private_lower_bound_rate(means: ArrayLike, epsilon: Budget) -> float:
     """Return a lower bound on lim inf regret/log T of any consistent ε-DP policy: #{a: Δ_a > 0}/ε.
 
     (K − 1)/ε for one best arm, whatever the gaps: the bound Ω(K log T/ε) of Shariff & Sheffet
-    (2018), with a constant and for every ε. It needs an arm that could be better than the best: if
-    the largest mean is 1 it is 0. Asymptotic: at a finite T a policy may well lie below rate·log T.
-    For large ε `lai_robbins_rate` is the larger, and `private_regret_rate` is never below either.
-    Proof: :prf:ref:`thm-lower`.
+    (2018), with a constant and for every ε. It requires that an arm could be better than the best:
+    if the largest mean is 1 it is 0. It is asymptotic: at a finite T a policy can be below rate·log
+    T. For large ε `lai_robbins_rate` is the larger, and `private_regret_rate` is never below
+    either. Proof: :prf:ref:`thm-lower`.
 
     Parameters
     ----------
@@ -619,8 +618,7 @@ def private_minimax_lower_bound(n_arms: ArmCount, horizon: Positive, epsilon: Bu
     """Return a lower bound on the worst-case regret of any ε-DP policy.
 
     The solution R = c·W(T/(16c)) of R = c·log(T/(16R)), with c = (K − 1)/(2ε) and Lambert's W: of
-    order K·log(T)/ε while that is well below T.
-    Proof: :prf:ref:`prop-minimax-lower`.
+    order K·log(T)/ε as long as that is well below T. Proof: :prf:ref:`prop-minimax-lower`.
 
     Parameters
     ----------
@@ -644,5 +642,5 @@ def private_minimax_lower_bound(n_arms: ArmCount, horizon: Positive, epsilon: Bu
     c = (n_arms - 1) / (2 * epsilon)
     if c == 0:
         return 0.0
-    # W(e^x) by x, which does not overflow
+    # W(e^x) as a function of x, which does not overflow
     return float(c * scipy.special.wrightomega(math.log(horizon / 16) - math.log(c)))

@@ -1,4 +1,4 @@
-"""The arm whose private count is the largest: its law, computed and not bounded."""
+"""The distribution of the arm with the largest private count: computed, not bounded."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dpbandits.rewards.populations import FinitePopulation
 
 __all__ = ["selection_probabilities"]
 
-_NODES = 8  # of Gauss and Legendre, between two whole numbers, at small ε
-_FELT = 80.0  # at greater ε noise only breaks ties: it is above ½ with probability e^-40
+_NODES = 8  # of Gauss–Legendre quadrature, between two integers, at small ε
+_FELT = 80.0  # at larger ε noise only breaks ties: it exceeds ½ with probability e^-40
 _NEGLIGIBLE = 1e-20  # probability of a count
 _TAIL = 40.0  # e^-40 of a Laplace variable lies beyond so many scales
 _MOST = 10**6  # patients of an arm
@@ -28,7 +28,7 @@ Supply = BernoulliInstance | FinitePopulation
 def selection_probabilities(
     source: Supply, per_arm: Annotated[int, whole(1, _MOST)], epsilon: Budget = math.inf
 ) -> Floats:
-    """Return the probability of each arm that its private count is the largest.
+    """Return each arm's probability of having the largest private count.
 
     Each arm is given to `per_arm` patients, and each count of successes gets Laplace noise of scale
     1/ε; ties without noise are broken at random. Several arms may be best.
@@ -36,9 +36,10 @@ def selection_probabilities(
     Parameters
     ----------
     source : BernoulliInstance or FinitePopulation
-        Where the patients come from: independent ones of an instance, or without replacement.
+        Source of the patients: independent ones of an instance, or a population without
+        replacement.
     per_arm : int
-        Patients of each arm, from 1 to 10^6, and no more than a population has.
+        Patients of each arm, from 1 to 10^6, and at most the size of a population.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
 
@@ -54,7 +55,7 @@ def selection_probabilities(
     [0.9375, 0.0625]
     """
     laws = _count_laws(source, per_arm)
-    found: dict[bytes, float] = {}  # arms of one law have one probability
+    found: dict[bytes, float] = {}  # arms of equal distribution have equal probability
     for a, law in enumerate(laws):
         if law.tobytes() not in found:
             others = [*laws[:a], *laws[a + 1 :]]
@@ -63,8 +64,8 @@ def selection_probabilities(
 
 
 def _count_laws(source: Supply, per_arm: int) -> list[Floats]:
-    """Return for each arm the law of its successes, on 0 … per_arm."""
-    from scipy import stats  # slow to import, and needed here alone
+    """Return for each arm the distribution of its successes, on 0 … per_arm."""
+    from scipy import stats  # slow to import, used only here
 
     counts = np.arange(per_arm + 1)
     if isinstance(source, FinitePopulation):
@@ -75,7 +76,7 @@ def _count_laws(source: Supply, per_arm: int) -> list[Floats]:
 
 
 def _beaten(law: Floats, others: list[Floats], epsilon: float) -> float:
-    """Return the probability that the count of one law is not the largest."""
+    """Return the probability that the count of the first distribution is not the largest."""
     wrong = _wrong_if_noisy if epsilon <= _FELT else _wrong_if_tied
     return float(np.clip(wrong(law, others, epsilon), 0.0, 1.0))
 
@@ -92,9 +93,9 @@ def _wrong_if_tied(best: Floats, others: list[Floats], _: float) -> float:
 
 
 def _wrong_if_noisy(best: Floats, others: list[Floats], epsilon: float) -> float:
-    from scipy import signal  # slow to import, and needed here alone
+    from scipy import signal  # slow to import, used only here
 
-    # between whole numbers the distribution function of count plus noise is made of exponentials
+    # between integers the distribution function of count plus noise is a sum of exponentials
     nodes, weights = np.polynomial.legendre.leggauss(_NODES + 3 * math.ceil(epsilon))
     pad = math.ceil(_TAIL / epsilon)
     rise = np.exp(epsilon * 0.5 * (nodes + 1.0))

@@ -50,7 +50,7 @@ def _below(limit: float) -> Any:
 _BelowHalf = Annotated[float, _below(0.5)]
 _Share = Annotated[float, partial(check_range, low=0.0, high=1.0, allowed="between 0 and 1")]
 BelowQuarter = Annotated[float, _below(0.25)]
-"""A probability below 1/4."""
+"""Type of a probability below 1/4."""
 
 
 def _check_mean(mean: float, half_range: float) -> float:
@@ -78,14 +78,14 @@ def check_law(law: Law) -> float:
     Raises
     ------
     ValueError
-        If it is not a law, or its mean is 0 or nearly so.
+        If it is not a law, or its mean is 0 or almost 0.
     """
     check_kind("law", law, Law, "two_point(0.1)")
     return _check_mean(law.mean, law.half_range)
 
 
 def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
-    """Refuse an absolute error α|μ|/R that would be lost in rounding."""
+    """Raise for an absolute error α|μ|/R that would be lost in rounding."""
     if not alpha * size >= least:
         raise ValueError(
             f"alpha={alpha!r} is out of range; allowed: at least {least / size:g} for this mean"
@@ -95,7 +95,7 @@ def _check_alpha(alpha: float, size: float, least: float = SMALLEST) -> float:
 
 @checked_arguments
 def loglog_bracket(a: Positive, b: Positive) -> tuple[float, float]:
-    """Return U = log(a·log(1/b))/b and 2U, the ends that SS19's Fact 2.1 names.
+    """Return U = log(a·log(1/b))/b and 2U, the ends of the interval in SS19's Fact 2.1.
 
     Proof: :prf:ref:`prop-fact`.
 
@@ -123,7 +123,7 @@ class StoppingTimes(NamedTuple):
     Attributes
     ----------
     sampling : float
-        t₀, for the law of the samples.
+        t₀, for the randomness of the samples.
     queries : float
         t₁, for the comparisons.
     release : float
@@ -175,7 +175,7 @@ def stopping_failure(beta: Fraction, *, private: Flag = True) -> float:
 
 @checked_arguments
 def stopping_samples(rule: NASFamily, mean: Number) -> int:
-    """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, as its proof has it.
+    """Bound the samples of a rule of the NAS family: SS19, Theorem 3.3, in the form of its proof.
 
     The first look time n with n|μ| ≥ n·h·(2 + 1/α) + 2σ₁·log(4/β) + 2σ₂·log(8s²/β) +
     (σ₃/α)·log(4/β): there the rule halts unless an event of probability `stopping_failure` happens,
@@ -208,9 +208,9 @@ def stopping_samples(rule: NASFamily, mean: Number) -> int:
     halting = check_rule(rule)
 
     def surely(look: int) -> float:
-        # as floats, for neither number may fit into a machine's integers
+        # as floats, since either number may exceed machine integers
         n, number = float(rule.look_time(look)), float(look)
-        # at worst, what the boundary allows for comes once more, except for the release
+        # at worst, the errors that the boundary allows for occur once more, except for the release
         again = n * sampling_width_kernel(halting, n, number)
         again += query_allowance_kernel(halting, number)
         return float(boundary_kernel(halting, n, number) + again)
@@ -235,7 +235,7 @@ def stopping_times_repaired(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1).
+        Probability β of a larger error, in (0, 1).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     half_range : float
@@ -262,7 +262,7 @@ def stopping_constant(beta: Fraction) -> float:
     """Return the constant C(β) that replaces 2000 before `stopping_times_repaired`.
 
     C = 8q²/(4q − p) with p = 18c₀, q = 48c₁, and with b = log(4/β), κ = log2(3Cb):
-    c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. It falls as β → 0, is
+    c₀ = max(2, (b + log 4 + 2·log κ)/b), c₁ = (b + log(2)/2 + log κ)/b. It decreases as β → 0, is
     below 342 for every β, and below 200 for β ≤ 0.08. Proof: :prf:ref:`thm-halting-closed`.
 
     Parameters
@@ -281,7 +281,7 @@ def stopping_constant(beta: Fraction) -> float:
     True
     """
     base = math.log(4 / beta)
-    # from the limit for β → 0 upwards: each round gives a larger C or the same
+    # upwards from the limit for β → 0: C does not decrease in any round
     constant, before = 100.0, 0.0
     while constant - before > 1e-12 * constant:
         before = constant
@@ -296,8 +296,8 @@ def stopping_constant(beta: Fraction) -> float:
 def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     """Return max(σ², R·α|μ|)·log(1/β)/(α²μ²): Dagum et al. (2000), without its constant.
 
-    SS19, §3.1, quotes it so. With log((1 − β)/β) in place of log(1/β), `stopping_lower_bound` is
-    at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
+    SS19, §3.1, quotes it in this form. With log((1 − β)/β) in place of log(1/β),
+    `stopping_lower_bound` is at least (1 − 2β)/23 of it. Proof: :prf:ref:`thm-dagum`.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1).
+        Probability β of a larger error, in (0, 1).
 
     Returns
     -------
@@ -314,7 +314,7 @@ def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
         The rate, in samples.
     """
     size = check_law(law)
-    error = _check_alpha(alpha, size) * size  # in units of R, as the variance
+    error = _check_alpha(alpha, size) * size  # in units of R, like the variance
     relative = max(law.variance / law.half_range / law.half_range, error) / error**2
     return relative * math.log(1 / beta)
 
@@ -323,9 +323,9 @@ def dagum_rate(law: Law, alpha: Fraction, beta: Fraction) -> float:
 def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     """Bound from below the expected samples, on `law`, of any rule that is right on every law.
 
-    Right is to keep the relative error α except with probability β < 1/2 wherever the mean is not
-    0. (1 − 2β)·log((1 − β)/β)/I, I the least relative entropy KL(P, Q) from the law P to a law Q
-    on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
+    A rule is right if it has relative error α, except with probability β < 1/2, for every mean
+    other than 0. The bound is (1 − 2β)·log((1 − β)/β)/I, I the least relative entropy KL(P, Q) from
+    the law P to a law Q on [−R, R] whose mean has no (1 ± α)-approximation in common with μ. Proof:
     :prf:ref:`thm-dagum`.
 
     Parameters
@@ -335,7 +335,7 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1/2).
+        Probability β of a larger error, in (0, 1/2).
 
     Returns
     -------
@@ -350,7 +350,7 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
     True
     """
     size = check_law(law)
-    alpha = _check_alpha(alpha, size, 1e-10)  # an entropy needs more
+    alpha = _check_alpha(alpha, size, 1e-10)  # an entropy needs a larger one
     sign = math.copysign(1.0, law.mean)
     lower, upper = (1 - alpha) / (1 + alpha) * size, (1 + alpha) / (1 - alpha) * size
     costs = [_least_entropy(law, -sign, lower)]
@@ -363,8 +363,8 @@ def stopping_lower_bound(law: Law, alpha: Fraction, beta: _BelowHalf) -> float:
 def _least_entropy(law: Law, direction: float, size: float) -> float:
     """Return inf KL(P, Q) over laws Q on [−R, R] whose mean is moved to `size` (in |μ|/R).
 
-    The dual of Honda & Takemura (2010): max over 0 ≤ v ≤ 1/(1 − m) of E log(1 − v(X − m)), for
-    a move up to m in units of R; a move down is a move up of −X.
+    The dual of Honda & Takemura (2010): max over 0 ≤ v ≤ 1/(1 − m) of E log(1 − v(X − m)), for an
+    increase to m in units of R; a decrease is an increase for −X.
     """
     target = math.copysign(1.0, law.mean) * size * direction
     scale = direction / law.half_range
@@ -374,7 +374,7 @@ def _least_entropy(law: Law, direction: float, size: float) -> float:
         v = last * math.exp(log_v)
         return law.expectation(lambda x: np.log1p(-v * (scale * x - target)))
 
-    # the gain is concave in v, so that it has one peak in log v, near which it is flat
+    # the gain is concave in v, so it has one peak in log v, near which it is flat
     from scipy.optimize import minimize_scalar  # slow to import
 
     found = minimize_scalar(
@@ -397,7 +397,7 @@ def private_stopping_lower_bound(
 
     log((1/2 − β)/β)/log γ: SS19, Theorem 3.4, with the sharp form of Lemma 3.5, for β < 1/4. On
     **every** law of mean μ, whatever its variance, γ = 1/(1 − d(1 − e^(−ε))) with d =
-    2α|μ|/((1 + α)(R + |μ|)), the share of the far end of the range that has to be mixed in. On
+    2α|μ|/((1 + α)(R + |μ|)), the weight of the far end of the range that must be mixed in. On
     the law on {−R, R} γ = (1 + ga)/(1 + (1 − d)ga) with g = e^ε − 1 and a = (R + |μ|)/(2R), the
     probability of the near end. For ε = ∞, that is for any rule, γ is 1/(1 − d).
     Proof: :prf:ref:`thm-private-lower`.
@@ -409,7 +409,7 @@ def private_stopping_lower_bound(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1/4).
+        Probability β of a larger error, in (0, 1/4).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     half_range : float
@@ -434,14 +434,14 @@ def private_stopping_lower_bound(
 
 @checked_arguments
 def mixture_rate(share: _Share, rest: _Share, epsilon: Budget) -> float:
-    """Return log 1/(1 − d(1 − e^(−ε))): how far one sample tells P from (1 − d)P + dS.
+    """Return log 1/(1 − d(1 − e^(−ε))): the evidence of one sample for P against (1 − d)P + dS.
 
     Parameters
     ----------
     share : float
         d, in [0, 1].
     rest : float
-        1 − d, which may be known more exactly.
+        1 − d, which may be known more precisely.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -459,7 +459,7 @@ def mixture_rate(share: _Share, rest: _Share, epsilon: Budget) -> float:
 def _privacy_rate(
     mean: float, alpha: float, epsilon: float, half_range: float, two_point: bool
 ) -> float:
-    """Return log γ, by which a sample can change the logarithm of a probability."""
+    """Return log γ, the largest change of a log probability by one sample."""
     size = _check_mean(mean, half_range)
     moved = alpha * size / (1.0 + alpha)  # p − q
     share = moved / (0.5 + 0.5 * size)
@@ -476,7 +476,7 @@ def stopping_complexity_lower_bound(
     """Bound from below the expected samples of any ε-DP rule on `law`: SS19, Corollary 3.6.
 
     The largest of `stopping_lower_bound`, half of `private_stopping_lower_bound`, and
-    log(1/β)/(8·log γ) with the γ of the latter, which serves for β near 1/4. Proof:
+    log(1/β)/(8·log γ) with the γ of the latter, which is useful for β near 1/4. Proof:
     :prf:ref:`cor-lower`.
 
     Parameters
@@ -486,7 +486,7 @@ def stopping_complexity_lower_bound(
     alpha : float
         Relative error α, in (0, 1).
     beta : float
-        Probability β of a greater error, in (0, 1/4).
+        Probability β of a larger error, in (0, 1/4).
     epsilon : array_like of float
         Privacy budgets ε > 0; ``inf`` is allowed.
 

@@ -1,15 +1,15 @@
-"""Bounds on the expected regret of the algorithms of Tossou & Dimitrakakis (2016), as proved.
+"""Proved bounds on the expected regret of the algorithms of Tossou & Dimitrakakis (2016).
 
 And of LDP-UCB, their baseline.
 
-For a level y = μ* − αΔ_a, and n₀ the pulls that each arm gets first,
+For a level y = μ* − αΔ_a, and n₀ the number of initial pulls of each arm,
 
     E N_a(t) ≤ n₀ + Σ_{n ≥ n₀} P(index of a at n, by time t, is ≥ y)
                   + Σ_{s ≤ t} P(index of the best arm at time s is < y).
 
 Proof: :prf:ref:`lem-level`. The rest is Chernoff's inequality (:prf:ref:`lem-counter-tails`),
-summed, and the best of some values of α and θ. The bound at t is the least that the lemma gives at
-some times from t on, so that it grows with t.
+summed, with the best of some values of α and θ. The bound at t is the least bound of the lemma at
+some times from t on, so that it increases with t.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
     "ldp_ucb_regret",
 ]
 
-_SHARES = (0.1, 0.25, 0.5, 0.75)  # values of α that are tried
+_SHARES = (0.1, 0.25, 0.5, 0.75)  # values of α to try
 _TILTS = np.array([0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99])  # θ over its pole
 _SPLITS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97)  # α for advancing counters
 _Horizon = Annotated[
@@ -58,7 +58,7 @@ _ROWS = 64  # octaves, or times, at once
 def _growing(
     gaps: Floats, horizon: float, times: ArrayLike | None, at: Callable[[Floats], Any]
 ) -> float | Floats:
-    """Evaluate `at` on four times an octave; return the least value from each time on."""
+    """Evaluate `at` at four times an octave; return the least value from each time on."""
     wanted = check_times(horizon, times)
     if wanted.size and not wanted.max() <= horizon:
         raise ValueError(f"times={times!r} lie beyond horizon={horizon!r}; allowed: times up to it")
@@ -76,7 +76,7 @@ def _growing(
 
 
 def _octaves(grid: Floats) -> tuple[Floats, Floats]:
-    """Return the starts 2^l of the octaves, and how many of the times 1, …, t lie in each."""
+    """Return the starts 2^l of the octaves, and the number of times 1, …, t in each."""
     starts = np.array([2.0**octave for octave in range(int(grid[-1]).bit_length())])
     return starts, np.clip(grid[:, None] + 1 - starts, 0, starts)
 
@@ -95,7 +95,7 @@ def _log_stretch(theta: Floats, levels: Any, scale: float) -> Floats:
 
 
 def _least_regret(gaps: Floats, grid: Floats, pulls: Callable[[float, float], Floats]) -> Floats:
-    """Add up the regret of all arms; `pulls` bounds E N_a for Δ_a and each of some α."""
+    """Sum the regret of all arms; `pulls` bounds E N_a for Δ_a and each of some α."""
     total = np.zeros(grid.size)
     for gap, arms in zip(*np.unique(gaps[gaps > 0], return_counts=True), strict=True):
         total += arms * gap * np.min([pulls(gap, share) for share in _SHARES], axis=0)
@@ -127,7 +127,7 @@ def _late_noise(
     )
     logs = np.min(log_sum - theta * allowed + theta**2 * last / 8, axis=-1)
     total = np.minimum(np.exp(np.minimum(logs, np.log(size[..., 0]))), size[..., 0])
-    # at a time before 2^(l+1) there are no more pulls than that
+    # before time 2^(l+1) there are fewer pulls than that
     there = np.arange(octaves)[:, None] >= pairs[:, 0]
     found: Floats = np.minimum(1.0, np.sum(total * there, axis=1))
     return found
@@ -137,7 +137,7 @@ def _early_pulls(
     gap: float, share: float, grid: Floats, block_scale: float, ucb_term: bool
 ) -> Floats:
     """Bound Σ_n P(the index of an arm at n is ≥ μ_a + gap − share by time t), DP-UCB-BOUND."""
-    # n up to some u count as 1, each stretch [2^k, 2^(k+1)) from there on with its least allowance
+    # n up to some u count as 1, later stretches [2^k, 2^(k+1)) with their least allowance
     log_t = np.log(grid)[:, None, None]
 
     def spent(n: Floats, root: float) -> Floats:
@@ -149,7 +149,7 @@ def _early_pulls(
     k = np.arange(int(grid[-1]).bit_length())[:, None]
     for slack in _SLACKS:
         u = np.ones_like(log_t)
-        for _ in range(80):  # an increasing concave map: iterates rise to its fixed point
+        for _ in range(80):  # an increasing concave map: iterates increase to its fixed point
             u = np.maximum(u, slack * spent(u, 1.0) / (gap - share))
         u = np.ceil(u * (1 + 1e-9))
         first, end = np.maximum(u, 2.0**k), 2.0 ** (k + 1)
@@ -175,7 +175,7 @@ def dp_ucb_bound_regret(
     repaired: Flag = False,
     times: ArrayLike | None = None,
 ) -> float | Floats:
-    """Bound the expected pseudo-regret of DP-UCB-BOUND, with the law of the noise at each length.
+    """Bound the expected pseudo-regret of DP-UCB-BOUND, by the noise's distribution at each length.
 
     The regret is at least t^(1 − 4√8/k − o(1)) for each k ≥ 12: Theorem 3.2, O(log t·log log t) for
     fixed gaps and ε, fails for the printed width (:prf:ref:`thm-32-false`). With the repaired
@@ -194,7 +194,7 @@ def dp_ucb_bound_regret(
     repaired : bool
         Whether the bracket is ⌊log2 n⌋ + 1, not log2 n' + 1.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -233,10 +233,10 @@ def dp_ucb_hybrid_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of DP-UCB with advancing hybrid counters.
 
-    This is O(b·log²t + log t/Δ), as in Theorem 3.3, if gaps do not differ. That theorem is said to
-    be proved like Theorem 3.2; but without ν in the index nothing covers the noise of an arm with
-    few pulls, and it is new noise that saves it. Proof: :prf:ref:`thm-33`, with the mean number of
-    times of rare noise at most η = 1/8 and ν by `negative_before`.
+    This is O(b·log²t + log t/Δ), as in Theorem 3.3, if all gaps are equal. The paper says that this
+    theorem is proved like Theorem 3.2; but without ν in the index nothing covers the noise of an
+    arm with few pulls, and the proof needs the fresh noise of every pull. Proof: :prf:ref:`thm-33`,
+    with the mean number of times of rare noise at most η = 1/8 and ν by `negative_before`.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def dp_ucb_hybrid_regret(
     block_scale : float
         Scale b ≥ 0 of the noise of a block.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -326,7 +326,7 @@ def dp_ucb_int_regret(
     refreshed : bool
         Whether the bonus grows between releases.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -359,7 +359,7 @@ def dp_ucb_int_regret(
 
         def pulls(gap: float, share: float) -> Floats:
             exponents = loose - share * gap * rise
-            likely = np.ones(octaves.size)  # which stands where it adds less than 2⁻⁵⁴ of the rest
+            likely = np.ones(octaves.size)  # kept where the tail adds less than 2⁻⁵⁴ of the rest
             for end in range(octaves.size, 0, -_ROWS):
                 start = max(end - _ROWS, 0)
                 likely[start:end] = below(octaves[start:end, None], exponents)
@@ -383,7 +383,7 @@ def ldp_ucb_regret(
     """Bound the expected pseudo-regret of LDP-UCB, UCB on rewards with Laplace noise on each.
 
     Σ Δ_a·u_a + max Δ/(2K), with u_a the least number of pulls at which twice the width of the index
-    is below Δ_a; about Σ (8 + 64b²)·log t/Δ_a. Proof: :prf:ref:`thm-ldp-ucb`.
+    is below Δ_a; approximately Σ (8 + 64b²)·log t/Δ_a. Proof: :prf:ref:`thm-ldp-ucb`.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def ldp_ucb_regret(
     noise_scale : float
         Scale b ≥ 0 of the noise of a reward.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -413,7 +413,7 @@ def ldp_ucb_regret(
     for gap, arms in zip(*np.unique(all_gaps[all_gaps > 0], return_counts=True), strict=True):
 
         def spare(log_mean_failure: float, gap: float = gap) -> float:
-            """Return by how much twice the width exceeds the gap, at ℓ/n = exp(…)."""
+            """Return the excess of twice the width over the gap, at ℓ/n = exp(…)."""
             ratio = math.exp(log_mean_failure)
             return 2 * noisy_mean_width_kernel(noise_scale, ratio, 1.0) - gap
 

@@ -1,12 +1,12 @@
-"""Bounds for heavy-tailed rewards, from above and from below, with the constants of their proofs.
+"""Upper and lower bounds for heavy-tailed rewards, with the constants of their proofs.
 
-TWZW22 is Tao, Wu, Zhao & Wang (2022); its formulas are lost in our copy, and these bounds are our
-own. Everywhere E∣X∣^(1+v) ≤ u on every arm, `moment` is u, `order` is v, and gaps may exceed 1.
+TWZW22 is Tao, Wu, Zhao & Wang (2022); its formulas are missing in our copy, and these bounds are
+our own. Everywhere E∣X∣^(1+v) ≤ u on every arm, `moment` is u, `order` is v, and gaps may exceed 1.
 
-Lower bounds (Theorems 5 and 8 to 11 have other instances, and :prf:ref:`thm-heavy-lower` other
+Lower bounds (Theorems 5 and 8 to 11 use other instances, and :prf:ref:`thm-heavy-lower` other
 constants) compare two instances with rewards of 0 or h = (u/(2Δ))^(1/v). In the first, arm 1 pays h
-with probability p/2 and all other arms 0; in the second, arm a > 1 pays h with probability
-p = ((2Δ)^(1+v)/u)^(1/v). Proofs: :prf:ref:`thm-hard-pairs`.
+with probability p/2 and all other arms 0; in the second, arm a > 1 pays h with probability p =
+((2Δ)^(1+v)/u)^(1/v). Proofs: :prf:ref:`thm-hard-pairs`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _MOST_EPOCHS = 1000
-_FAR = 1e100  # above every gap
+_FAR = 1e100  # larger than any gap
 _MODELS = ("central", "local")
 _Horizon = Annotated[int, whole(2, LONGEST)]
 
@@ -87,7 +87,7 @@ def heavy_elimination_pulls(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+        Where noise is added: by the algorithm (DPRSE), or to each reward by its owner (LDPRSE).
     schedule : {"reconstructed", "fitted", "balanced", "non-negative", "one-bit"}, optional
         Schedule of the model's epochs; by default "reconstructed" or "balanced".
 
@@ -140,7 +140,7 @@ def heavy_elimination_regret(
     gaps : array_like of float, shape (K,)
         Gaps of all arms, in units of reward, zeros for the best.
     horizon : float
-        Horizon T > 0 that the algorithm is told.
+        Horizon T > 0 of the algorithm.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
     moment : float
@@ -148,13 +148,13 @@ def heavy_elimination_regret(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+        Where noise is added: by the algorithm (DPRSE), or to each reward by its owner (LDPRSE).
     schedule : {"reconstructed", "fitted", "balanced", "non-negative", "one-bit"}, optional
         Schedule of the model's epochs; by default "reconstructed" or "balanced".
     beta : float, optional
         Confidence parameter β, in (0, 1); by default 1/T.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def dprucb_pulls(
     order : float
         v, in (0, 1].
     scaling : {"fitted", "log"}
-        How rewards are truncated, by which the widths are set.
+        Truncation of rewards, which determines the widths.
 
     Returns
     -------
@@ -228,8 +228,8 @@ def dprucb_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of DPRUCB with valid widths (TWZW22, Theorem 2, derived).
 
-    Σ Δ_a n_a with n_a at most `dprucb_pulls` and Σ n_a ≤ t, plus t·max Δ times K·T·T^−4. What the
-    text claims is the factor log^1.5 T/ε; what is proved, in :prf:ref:`thm-dprucb`, is log²T/ε.
+    Σ Δ_a n_a with n_a at most `dprucb_pulls` and Σ n_a ≤ t, plus t·max Δ times K·T·T^−4. The text
+    claims the factor log^1.5 T/ε; :prf:ref:`thm-dprucb` proves log²T/ε.
 
     Parameters
     ----------
@@ -244,9 +244,9 @@ def dprucb_regret(
     order : float
         v, in (0, 1].
     scaling : {"fitted", "log"}
-        How rewards are truncated, by which the widths are set.
+        Truncation of rewards, which determines the widths.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -264,12 +264,12 @@ def dprucb_regret(
 
 @checked_arguments
 def reconstructed_width_constant(horizon: Annotated[int, whole(3, LONGEST)], order: Order) -> float:
-    """Return the C that the reconstructed bonus of DPRUCB needs at least to hold at t = T.
+    """Return a lower bound on the C with which the reconstructed bonus of DPRUCB is valid at t = T.
 
-    With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). Where n is a
-    power of two the tree's noise, one Laplace variable of scale 2B_n·L/ε, falls below −n times it
-    at t = T with a probability above ½e^−ℓ = 1/(4T⁴) unless C ≥ 2L·ℓ^(1/(1+v))/Λ, of order
-    (log T)^(1/(1+v) − 1/2): for v < 1 no C is enough for all T (:prf:ref:`prop-no-constant`).
+    With Λ = log^1.5 T the bonus is C·u^(1/(1+v))·(ℓΛ/(nε))^(v/(1+v)), ℓ = log(2t⁴). If n is a power
+    of two, the tree's noise, one Laplace variable of scale 2B_n·L/ε, falls below −n times it at t =
+    T with a probability above ½e^−ℓ = 1/(4T⁴) unless C ≥ 2L·ℓ^(1/(1+v))/Λ, of order (log
+    T)^(1/(1+v) − 1/2): for v < 1 no C suffices for all T (:prf:ref:`prop-no-constant`).
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ def robust_ucb_regret(
 ) -> float | Floats:
     """Bound the expected pseudo-regret of robust UCB with the truncated mean.
 
-    Bubeck, Cesa-Bianchi & Lugosi (2013, Theorem 1) have the order; proof with these constants:
-    :prf:ref:`thm-robust-ucb`.
+    The order is that of Bubeck, Cesa-Bianchi & Lugosi (2013, Theorem 1); proof with these
+    constants: :prf:ref:`thm-robust-ucb`.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def robust_ucb_regret(
     confidence : {"anytime", "fixed"}
         Whether δ is t^−2 or T^−2.
     times : array_like of float, optional
-        Times t ≤ T at which the bound is wanted; by default T.
+        Times t ≤ T at which to evaluate the bound; by default T.
 
     Returns
     -------
@@ -370,10 +370,10 @@ def robust_ucb_regret(
 
 @checked_arguments
 def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> float:
-    """Bound what an ε-locally private release of one sample tells of its law.
+    """Bound the information of an ε-locally private release of one sample.
 
-    KL(m0, m1) ≤ ½(e^ε − 1)²·tv², m0 and m1 the densities of the release of a sample of law P0 or P1
-    with tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`. Duchi, Jordan & Wainwright
+    KL(m0, m1) ≤ ½(e^ε − 1)²·tv², with m0 and m1 the densities of the release of a sample from P0 or
+    P1, and tv = sup ∣P0(A) − P1(A)∣. Proof: :prf:ref:`lem-contraction`. Duchi, Jordan & Wainwright
     (2013) bound KL(m0, m1) + KL(m1, m0) by (e^ε − 1)²·min(4, e^(2ε))·tv².
 
     Parameters
@@ -381,12 +381,12 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
     epsilon : float
         Privacy budget ε, positive and finite.
     tv : float
-        Total variation between the laws, in [0, 1].
+        Total-variation distance of P0 and P1, in [0, 1].
 
     Returns
     -------
     float
-        The bound; ``inf`` where ε is above 300 and the laws differ.
+        The bound; ``inf`` if ε is above 300 and the distributions differ.
 
     Examples
     --------
@@ -400,9 +400,9 @@ def local_kl_bound(epsilon: Positive, tv: Annotated[float, between(0, 1)]) -> fl
 def heavy_divergence(
     gap: Positive, epsilon: Budget, moment: Positive, order: Order, model: str = "central"
 ) -> float:
-    """Return κ of the hard instances: what a pull of the changed arm can reveal.
+    """Return κ of the hard instances: the information of a pull of the changed arm.
 
-    −log(1 − p(1 − e^−ε)) in the central model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the lesser of
+    −log(1 − p(1 − e^−ε)) in the central model, of order ε·((2Δ)^(1+v)/u)^(1/v), and the smaller of
     it and ½(e^ε − 1)²p² in the local one. Here p = ((2Δ)^(1+v)/u)^(1/v).
 
     Parameters
@@ -416,7 +416,7 @@ def heavy_divergence(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm, or each reward's owner.
+        Where noise is added: by the algorithm, or to each reward by its owner.
 
     Returns
     -------
@@ -480,7 +480,7 @@ def heavy_regret_lower_bound(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm, or each reward's owner.
+        Where noise is added: by the algorithm, or to each reward by its owner.
     n_arms : int
         Number of arms K ≥ 2.
 
@@ -530,7 +530,7 @@ def heavy_minimax_lower_bound(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm, or each reward's owner.
+        Where noise is added: by the algorithm, or to each reward by its owner.
 
     Returns
     -------
