@@ -1,1 +1,1 @@
-"""The command ``dpbandits``: its commands, and what every command line needs."""
+"""The command line ``dpbandits``: its commands, and a console shared with other command lines."""

@@ -1,7 +1,7 @@
-"""What command lines share: how texts are read, algorithms configured, answers and errors printed.
+"""Shared code of command lines: parsing, configuration of algorithms, printing.
 
-A command is a function: `cyclopts` makes its options of the signature. A bad argument gives one
-line on stderr and exit status 2; a failure 1; an interrupt 130.
+A command is a function: `cyclopts` derives its options from the signature. A bad argument prints
+one line on stderr and returns exit status 2; a failure 1; an interrupt 130.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read_literal(text: str) -> Any:
 
 
 def reads(check: Check, text: str) -> Parameter:
-    """Return how an option is read: as Python does, then checked under the option's name."""
+    """Return the converter of an option: read as by Python, then checked under its name."""
 
     def convert(_: Any, tokens: Sequence[Any]) -> Any:
         (token,) = tokens
@@ -48,7 +48,7 @@ def reads(check: Check, text: str) -> Parameter:
 
 
 def numbers(name: str, value: Any) -> tuple[float, ...]:
-    """Return one number, or several that are split by commas, as a tuple."""
+    """Return one number, or several separated by commas, as a tuple."""
     parts = value if isinstance(value, tuple) else (value,)
     return tuple(check_number(name, part, "numbers such as 0.9,0.8") for part in parts)
 
@@ -63,7 +63,7 @@ Settings = Annotated[
 
 
 def make_app(name: str, text: str, version: str) -> App:
-    """Return a command line with the command ``completion`` and no other yet."""
+    """Return a command line with the command ``completion`` alone."""
     app = App(
         name=name,
         help=text,
@@ -83,7 +83,7 @@ def make_app(name: str, text: str, version: str) -> App:
 
 
 def carry_out(app: App, arguments: Sequence[str] | None) -> int:
-    """Run the command that the arguments (of the program, if None) name; return the exit status."""
+    """Run the command in the arguments (None: those of the program); return the exit status."""
     name = app.name[0]
 
     def complain(message: str, status: int) -> int:
@@ -113,7 +113,7 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt as interrupt:
         return complain(str(interrupt) or "interrupted", 130)
     except BrokenPipeError:
-        # The reader has gone; nothing is left to say, at exit included.
+        # The reader has closed the pipe: print nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -132,9 +132,9 @@ def show(as_json: bool, lines: str | Iterable[str], record: Mapping[str, Any]) -
 
 
 def plain(value: Any) -> Any:
-    """Turn configurations, arrays and paths into what JSON has.
+    """Turn configurations, arrays and paths into values for JSON.
 
-    A number that JSON does not have is written as a word: "inf", "-inf", "nan".
+    A number that JSON lacks is written as a word: "inf", "-inf", "nan".
 
     Examples
     --------
@@ -157,9 +157,9 @@ def plain(value: Any) -> Any:
 
 
 def make_folders(*paths: Path | None) -> None:
-    """Make the folders of files that are written at the end, so that it fails at the start.
+    """Make the folders of files that are written at the end, so that a failure is noticed early.
 
-    What is made is said on stderr, and what could not be written is refused.
+    New folders are reported on stderr, and paths that cannot be written are rejected.
     """
     for path in paths:
         if path is not None:
@@ -173,7 +173,7 @@ _SPELLED = {"ε": "epsilon", "δ": "delta", "α": "alpha", "×": "x", "·": "*",
 
 
 def _spell_out(stream: Any) -> None:
-    """Have a stream that cannot write a character, such as one of ASCII, spell it out."""
+    """Let a stream with a limited encoding, such as ASCII, spell out other characters."""
 
     def spell(error: UnicodeError) -> tuple[str | bytes, int]:
         if not isinstance(error, UnicodeEncodeError):
@@ -188,7 +188,7 @@ def _spell_out(stream: Any) -> None:
 
 
 def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
-    """Return the name among those known that is meant: case, blanks and hyphens do not matter."""
+    """Return the known name that matches, ignoring case, blanks and hyphens."""
 
     def bare(text: str) -> str:
         return "".join(character for character in text.lower() if character not in " -_")
@@ -198,7 +198,7 @@ def find_name(what: str, known: Mapping[str, Any], name: str) -> str:
 
 
 def find(what: str, known: Mapping[str, Any], name: str) -> Any:
-    """Return what a name means among those known, or outside: FILE.py:NAME or MODULE:NAME."""
+    """Return the object of a known name, or one from outside: FILE.py:NAME or MODULE:NAME."""
     where, colon, attribute = name.rpartition(":")
     if not colon:
         return known[find_name(what, known, name)]
@@ -219,7 +219,8 @@ def find(what: str, known: Mapping[str, Any], name: str) -> Any:
 def _import_from(folder: Path) -> None:
     """Let imports find the modules of a folder first, as ``python FILE`` and ``python -m`` do.
 
-    It stays so: functions may import when they are called, and workers have this one's path.
+    The change is permanent: functions may import when they are called, and workers inherit the
+    path.
     """
     if not sys.flags.safe_path and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
@@ -227,13 +228,13 @@ def _import_from(folder: Path) -> None:
 
 
 def _module_of(where: str) -> ModuleType:
-    """Run a file as a module that is in no list, so that its functions go to workers by value."""
+    """Run a file as an unregistered module, so that its functions are sent to workers by value."""
     path = Path(where).resolve()
     _import_from(path.parent)
     spec = importlib.util.spec_from_file_location(f"_own_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # as dataclasses ask for
+    sys.modules[spec.name] = module  # required by dataclasses
     try:
         spec.loader.exec_module(module)
     finally:
@@ -242,7 +243,7 @@ def _module_of(where: str) -> ModuleType:
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Read settings such as ``epsilon=0.25``; none may be given twice."""
+    """Read settings such as ``epsilon=0.25``; each may be given once."""
     values: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -255,7 +256,7 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def argument_names(kind: Any) -> tuple[str, ...]:
-    """Return the names of the arguments of a dataclass; an object has none left to be given."""
+    """Return the names of the arguments of a dataclass; none for an object."""
     is_class = isinstance(kind, type) and dataclasses.is_dataclass(kind)
     return tuple(field.name for field in dataclasses.fields(kind)) if is_class else ()
 
@@ -263,11 +264,11 @@ def argument_names(kind: Any) -> tuple[str, ...]:
 def configure(
     kinds: Sequence[Any], settings: Sequence[str] | None, epsilon: str | None = None
 ) -> list[Any]:
-    """Build algorithms from settings; each goes to all of them that have such an argument.
+    """Build algorithms from settings; each applies to all algorithms with such an argument.
 
-    What is not a class is an algorithm already, and stays as it is; `epsilon` is short for a
-    setting of that name. A `ValueError` says which value is missing, given twice or refused, or
-    an argument of none of them.
+    An object that is not a class is an algorithm already, and is left unchanged; `epsilon` is short
+    for a setting of that name. A `ValueError` names a value that is missing, given twice or
+    rejected, or an argument of none of them.
     """
     short = [] if epsilon is None else [f"epsilon={epsilon}"]
     values = read_settings([*(settings or ()), *short])
@@ -281,7 +282,7 @@ def configure(
 
 
 def _configured(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Build one algorithm; where a reader's own class says int or float, refuse words."""
+    """Build one algorithm; reject words where a custom class expects int or float."""
     given = {name: values[name] for name in argument_names(kind) if name in values}
     for field in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
         name, wanted = field.name, str(getattr(field.type, "__name__", field.type))

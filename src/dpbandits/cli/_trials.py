@@ -28,7 +28,7 @@ ENDED = {
 def arms_of(
     means: tuple[float, ...] | None, counts: str | None, deaths: bool
 ) -> tuple[float, float]:
-    """Return the shares of success of the treatment and of the control, in this order."""
+    """Return the shares of success of treatment and control."""
     if counts is not None:
         (a, n), (b, m) = read_pairs(counts)
         if min(n, m) < 1:
@@ -50,7 +50,7 @@ def arms_of(
 
 
 def start(path: Path, plan: dpb.GroupSequentialPlan, deaths: bool) -> list[str]:
-    """Write the state of a trial before its first look; a state that exists is never replaced."""
+    """Write the state of a trial before its first look; never replace an existing one."""
     trial = RunningTrial(
         plan.design,
         events="deaths" if deaths else "survivors",
@@ -76,10 +76,10 @@ def start(path: Path, plan: dpb.GroupSequentialPlan, deaths: bool) -> list[str]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[Path]:
-    """Keep other looks at the same trial away: two at once would release one look twice.
+    """Lock a trial, as two looks at once would release one look twice; yield its resolved path.
 
-    What is yielded is the file that the name leads to. A look renews one name of it: by another
-    one, a hard link, the same look could be released again.
+    A look replaces one name of the file: through another one, a hard link, the same look could be
+    released again.
     """
     check_regular(path)
     with contextlib.ExitStack() as held:
@@ -100,7 +100,7 @@ def locked(path: Path) -> Iterator[Path]:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse a pipe or a device: what is written there is not there at the next look."""
+    """Raise for a pipe or a device, which does not keep the state until the next look."""
     if path.exists() and not path.is_file():
         raise ValueError(f"state={str(path)!r} is not a regular file; allowed: one")
 
@@ -118,7 +118,7 @@ def read(path: Path) -> RunningTrial:
 
 
 def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
-    """Release one look and keep it; what is returned, and may be shown, is on the disk already."""
+    """Release one look and store it on disk before returning the trial."""
     pairs = read_pairs(counts)
     with locked(path) as own:
         trial = read(own)
@@ -137,7 +137,7 @@ def release(path: Path, number: int, counts: str, deaths: bool) -> RunningTrial:
 
 
 def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Read events and patients of treatment and control, which are named, in any order."""
+    """Read events and patients of treatment and control, given by name in any order."""
     allowed = "EVENTS/PATIENTS by arm, such as treatment=156/163,control=142/163"
     try:
         parts = [part.split("=") for part in text.split(",")]
@@ -154,7 +154,7 @@ def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
 def told(
     trial: RunningTrial, deaths: bool, level: float | None
 ) -> tuple[list[str], dict[str, Any]]:
-    """Say what was released and decided, and what may be published."""
+    """Describe the releases and decisions, and the results that may be published."""
     design, looks = trial.design, trial.looks
     m = design.per_look
     deaths = deaths or trial.events == "deaths"
@@ -191,7 +191,7 @@ def told(
 
 
 def _published(found: GroupEstimate, last: TrialLook) -> list[str]:
-    """Say what may be published after the end, if this is it, whatever its reason."""
+    """Describe the results that may be published if the trial ends here, for any reason."""
     repeated = f"{100 * found.repeated_low:.1f} to {100 * found.repeated_high:.1f}"
     if math.isnan(found.median):
         return [

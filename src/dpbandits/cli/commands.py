@@ -39,7 +39,7 @@ OWN = "or FILE.py:NAME, MODULE:NAME"
 
 
 def _playable() -> dict[str, Any]:
-    """Return the regret-minimising algorithms that are made from numbers and words alone."""
+    """Return the regret-minimising algorithms whose arguments are only numbers and words."""
     return {
         name: kind
         for name, kind in registry.items()
@@ -48,7 +48,7 @@ def _playable() -> dict[str, Any]:
 
 
 def _auditable() -> dict[str, Any]:
-    """Return what can be audited without a file."""
+    """Return the classes that can be audited by name."""
     return {**_playable(), **stopping_rules, **identifiers}
 
 
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(reason: str, **options: Any) -> None:
-    """Refuse options that are given where they mean nothing."""
+    """Raise for options that have no meaning here."""
     for name, value in options.items():
         if value is not None and value is not False:
             shown = str(value) if isinstance(value, Path) else value
@@ -138,7 +138,7 @@ def _pulls(pulls: Sequence[float]) -> str:
 
 
 def _samples(summary: Mapping[str, Any], name: str) -> str:
-    """Say how many samples runs took; what runs that were ended hide is unknown."""
+    """Describe the samples of runs; quantiles beyond the end of cut-off runs are unknown."""
     keys = (f"mean_{name}", f"{name}_q50", f"{name}_q05", f"{name}_q95")
     values = (summary[key] for key in keys)
     mean, middle, low, high = (f"{x:.6g}" if math.isfinite(x) else "unknown" for x in values)
@@ -245,7 +245,7 @@ def run(
 
 
 def _regret_kind(name: str) -> Any:
-    """Return what a name means: a class to be configured, or an algorithm as it is."""
+    """Return the object of a name: a class to configure, or an algorithm."""
     kind = console.find("algorithm", _playable(), name)
     is_kind = isinstance(kind, type) and issubclass(kind, RegretAlgorithm)
     if isinstance(kind, RegretAlgorithm) or (is_kind and dataclasses.is_dataclass(kind)):
@@ -258,7 +258,7 @@ def _regret_kind(name: str) -> Any:
 def _instance(
     means: Sequence[float] | None, name: str | None, arms: int | None, order: float | None
 ) -> Arms:
-    """Return the instance that the options mean."""
+    """Return the instance given by the options."""
     if means is not None:
         _refuse("does not go with --means; allowed: either", instance=name, arms=arms, order=order)
         return instances.bernoulli(means, f"means {_words(means)}")
@@ -414,7 +414,7 @@ def estimate(
 def _law(
     law: str, mean: float, deviation: float, shapes: Sequence[float], half_range: float
 ) -> Law:
-    """Return the law that the options mean."""
+    """Return the law given by the options."""
     if law == "beta":
         if len(shapes) != 2:
             raise ValueError(f"shapes={_words(shapes)!r} is not a pair; allowed: A,B such as 3,2")
@@ -655,7 +655,7 @@ def read_counts(text: str, deaths: bool, factor: int) -> FinitePopulation:
     deaths : bool
         Whether the events are bad ones, so that the others are successes.
     factor : int
-        By how much every count is multiplied, at least 1.
+        Factor on every count, at least 1.
 
     Returns
     -------
@@ -757,7 +757,7 @@ def audit(
         found = audit_exactly(target)
     if found is None:
         if not own:
-            subject_of(target)  # which says what cannot be run on tables
+            subject_of(target)  # raises if it cannot be run on tables
         pair = None if table is None else _pair(table, change)
         found = audit_sampled(
             target,
@@ -771,13 +771,13 @@ def audit(
             all_runs=all_runs,
         )
     record = {"convicted": found.convicted, "verdict": found.verdict, **vars(found)}
-    del record["log_wealth"]  # a number for each run
+    del record["log_wealth"]  # one number per run
     show(json, str(found), record)
     return {FOUND: 1, NOTHING_TESTED: 3}.get(found.verdict, 0)
 
 
 def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyGuarantee | None:
-    """Return what is to be tested, if the target does not say so itself."""
+    """Return the guarantee to test, if the target does not declare one itself."""
     declared = getattr(target, "guarantee", None)
     if declared is not None and declared.is_private:
         _refuse(f"is declared already, {declared}; allowed: without", epsilon=epsilon, delta=delta)
@@ -790,7 +790,7 @@ def _promised(target: Any, epsilon: str | None, delta: float | None) -> PrivacyG
 
 
 def _pair(path: str, change: str | None) -> TablePair:
-    """Read a table from a file of numbers, split by commas or blanks, and its neighbour's entry."""
+    """Read a table from a file of numbers, separated by commas or blanks, and the changed entry."""
     rows = [line.replace(",", " ").split() for line in _lines("table", path)]
     try:
         table = np.array([[float(x) for x in row] for row in rows if row])
