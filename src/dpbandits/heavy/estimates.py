@@ -1,4 +1,4 @@
-"""How far private means of heavy-tailed rewards err, and the laws on which no mean errs less."""
+"""Errors of private means of heavy-tailed rewards, and the laws on which no mean does better."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _Rewards = Annotated[int, whole(1, 10**30)]
 Key = TypeVar("Key", bound=Hashable)
 
 MODELS = ("none", "central", "local")
-"""Who is trusted with the rewards: everybody, a curator, nobody."""
+"""Trust models: everybody, only a curator, or nobody sees raw rewards."""
 DEFAULT_LOG_TERM = math.log(2 / 0.05)
 
 
@@ -56,13 +56,13 @@ DEFAULT_LOG_TERM = math.log(2 / 0.05)
 class TruncatedMean(Configuration):
     """The mean of truncated rewards, without noise, with one Laplace variable, or with n.
 
-    The threshold B is `central_threshold` or `local_threshold`; without privacy, where ε is
-    ``inf``, the one of the central model for ε = 1, which balances bias and Bernstein's deviation.
+    The threshold B is `central_threshold` or `local_threshold`; without privacy (ε = ``inf``) it is
+    that of the central model for ε = 1, which balances bias and Bernstein's deviation.
 
     Parameters
     ----------
     model : {"none", "central", "local"}
-        Who is trusted with the rewards: everybody, a curator, nobody.
+        Trust model: everybody, only a curator, or nobody sees raw rewards.
     epsilon : float
         Privacy budget ε > 0; ``inf`` with the model "none", finite with the others.
     order : float
@@ -75,7 +75,7 @@ class TruncatedMean(Configuration):
     Raises
     ------
     ValueError
-        If ε does not go with the model.
+        If ε is not possible in the model.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class TruncatedMean(Configuration):
 
     @checked_arguments
     def half_width(self, n: _Rewards) -> float:
-        """Return what the error exceeds with probability at most 3e^−L (central) or 2e^−L.
+        """Return a bound that the error exceeds with probability at most 3e^−L (central) or 2e^−L.
 
         Parameters
         ----------
@@ -139,13 +139,13 @@ class TruncatedMean(Configuration):
     def rms(self, law: HeavyLaw, n: _Rewards) -> float:
         """Return the root-mean-square error for n rewards of a law: bias, spread and noise.
 
-        The noise knows nothing of the law, and is of the minimax order on every one. On Pareto laws
-        of shape 1.05 + v the other two fall a little faster in n than n^(−v/(1+v)).
+        The noise does not depend on the law, and is of minimax order on every law. On Pareto laws
+        of shape 1.05 + v the other two terms decrease slightly faster in n than n^(−v/(1+v)).
 
         Parameters
         ----------
         law : HeavyLaw
-            Law of the rewards.
+            Distribution of the rewards.
         n : int
             Number of rewards, at least 1.
 
@@ -169,7 +169,7 @@ class TruncatedMean(Configuration):
         rng : numpy.random.Generator
             Source of rewards and noise.
         law : HeavyLaw
-            Law of the rewards.
+            Distribution of the rewards.
         n : int
             Number of rewards, at least 1.
 
@@ -201,7 +201,7 @@ class MeanErrors(Replicates):
     estimator : TruncatedMean
         The mean.
     law : HeavyLaw
-        Law of the rewards.
+        Distribution of the rewards.
     n_rewards : int
         Number of rewards of each replicate.
     error : numpy.ndarray of float, shape (n_runs,)
@@ -245,7 +245,7 @@ class MeanErrors(Replicates):
         Returns
         -------
         dict
-            ``rms``, ``rms_low95``, ``rms_high95``; ``median``, of the errors' sizes; ``bias``.
+            ``rms``, ``rms_low95``, ``rms_high95``; ``median``, of the absolute errors; ``bias``.
         """
         square, low, high = mean_interval(self.error**2)
         return {
@@ -287,7 +287,7 @@ def mean_errors_many(
     Parameters
     ----------
     cases : mapping of key to (estimator, law, n_rewards)
-        A `TruncatedMean`, the law of the rewards, and their number; the keys are yours.
+        A `TruncatedMean`, the law of the rewards, and their number; the keys are arbitrary.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
     seed : int or sequence of int
@@ -304,7 +304,7 @@ def mean_errors_many(
     Raises
     ------
     ValueError
-        If an argument is out of range or of another type; the message has the key of the case.
+        If an argument is out of range or of another type; the message contains the key of the case.
 
     Examples
     --------
@@ -321,10 +321,11 @@ def mean_errors_many(
 def hard_law(
     model: str, n: _Rewards, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> TwoPointHeavyLaw:
-    """Return the two-point law that n rewards do not tell from the law at 0.
+    """Return the two-point law that n rewards do not distinguish from the law at 0.
 
-    {0, h} with P(h) = p as large as n rewards hide it, and h as large as the moment allows,
-    p·h^(1+v) = u. An estimator must miss its mean m = p·h here or at 0 (`error_lower_bound`):
+    It is on {0, h}, with P(h) = p as large as can be hidden from n rewards, and h as large as the
+    moment allows, p·h^(1+v) = u. An estimator must miss the mean m = p·h here or at 0
+    (`error_lower_bound`):
 
     ======== ======================== ==================================
     model    p                        order of m
@@ -337,7 +338,7 @@ def hard_law(
     Parameters
     ----------
     model : {"none", "central", "local"}
-        Who is trusted with the rewards: everybody, a curator, nobody.
+        Trust model: everybody, only a curator, or nobody sees raw rewards.
     n : int
         Number of rewards, at least 1.
     epsilon : float
@@ -355,7 +356,7 @@ def hard_law(
     Raises
     ------
     ValueError
-        If ε does not go with the model.
+        If ε is not possible in the model.
 
     Examples
     --------
@@ -377,14 +378,14 @@ def hard_law(
 def error_lower_bound(
     model: str, n: _Rewards, epsilon: Budget, order: Order, moment: Positive = 1.0
 ) -> float:
-    """Bound from below the greater of the mean absolute errors on `hard_law` and on the law at 0.
+    """Bound from below the larger of the mean absolute errors on `hard_law` and on the law at 0.
 
-    No estimator of the model has less on both. Proof: :prf:ref:`thm-hidden-law`.
+    No estimator in the model has a smaller error on both. Proof: :prf:ref:`thm-hidden-law`.
 
     Parameters
     ----------
     model : {"none", "central", "local"}
-        Who is trusted with the rewards: everybody, a curator, nobody.
+        Trust model: everybody, only a curator, or nobody sees raw rewards.
     n : int
         Number of rewards, at least 1.
     epsilon : float
@@ -402,7 +403,7 @@ def error_lower_bound(
     Raises
     ------
     ValueError
-        If ε does not go with the model.
+        If ε is not possible in the model.
 
     Examples
     --------
@@ -426,7 +427,7 @@ def error_rate(model: str, order: Order) -> float:
     Parameters
     ----------
     model : {"none", "central", "local"}
-        Who is trusted with the rewards: everybody, a curator, nobody.
+        Trust model: everybody, only a curator, or nobody sees raw rewards.
     order : float
         v, in (0, 1].
 

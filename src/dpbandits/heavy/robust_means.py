@@ -1,4 +1,4 @@
-"""Private means of heavy-tailed rewards: truncation, Laplace noise, and how far they err.
+"""Private means of heavy-tailed rewards: truncation, Laplace noise, and error bounds.
 
 Setting of Tao, Wu, Zhao & Wang (2022): E∣X∣^(1+v) ≤ u with v in (0, 1]; u and v are known, the
 variance may be infinite. Rewards beyond a threshold B count as 0, X̃ = X·1{∣X∣ ≤ B}: bias and
@@ -29,12 +29,12 @@ from dpbandits.mechanisms.randomised_response import lie_probability, randomised
 from dpbandits.rewards.sources import rounded_truncated
 
 CENTRAL_FAILURE = (1.5, 3.0)
-"""`central_width` fails with at most these times e^−L: in one given direction, in either."""
+"""`central_width` fails with probability at most e^−L times: in one given direction, in either."""
 LOCAL_FAILURE = (1.0, 2.0)
-"""`local_width` fails with at most these times e^−L: in one given direction, in either."""
+"""`local_width` fails with probability at most e^−L times: in one given direction, in either."""
 
 CHANNELS = ("central", "local", "one-bit")
-"""Who adds which noise, in `fitted_mean`."""
+"""Channels of `fitted_mean`."""
 
 
 @checked_arguments
@@ -57,7 +57,7 @@ def central_threshold(
     epsilon : float
         Privacy budget ε, positive and finite.
     log_term : float
-        L > 0: the bound may fail with a small multiple of e^−L.
+        L > 0: the bound may fail with probability a small multiple of e^−L.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def central_width(
     For ε ≤ 1 the factor is at most 4.75, below the 6 behind the paper's constants 24 = 4·6 and
     12 = 2·6. Proof: :prf:ref:`thm-central-mean`.
 
-    If no reward is negative, half the noise is enough, and the last term of the factor is 1.
+    If no reward is negative, half the noise suffices, and the last term of the factor is 1.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def central_width(
     epsilon : float
         Privacy budget ε, positive and finite.
     log_term : float
-        L > 0: the bound may fail with a small multiple of e^−L.
+        L > 0: the bound may fail with probability a small multiple of e^−L.
     non_negative : bool
         Whether rewards are known to be non-negative, which halves the noise.
 
@@ -129,7 +129,7 @@ def central_width(
 def local_threshold(
     n: Positive, moment: Positive, order: Order, epsilon: Positive, log_term: Positive
 ) -> float:
-    """Return the threshold B = (u·ε·√(n/L))^(1/(1+v)) for a mean of noised rewards.
+    """Return the threshold B = (u·ε·√(n/L))^(1/(1+v)) for a mean of noisy rewards.
 
     It balances the bias u·B^−v with the mean of n Laplace variables of scale 2B/ε.
 
@@ -144,7 +144,7 @@ def local_threshold(
     epsilon : float
         Privacy budget ε, positive and finite.
     log_term : float
-        L > 0: the bound may fail with a small multiple of e^−L.
+        L > 0: the bound may fail with probability a small multiple of e^−L.
 
     Returns
     -------
@@ -169,13 +169,13 @@ def local_width(
     *,
     non_negative: Flag = False,
 ) -> tuple[float, float]:
-    """Return err and factor: a mean of n truncated, noised rewards errs by at most factor·err.
+    """Return err and factor: a mean of n truncated, noisy rewards errs by at most factor·err.
 
     err = u^(1/(1+v))·(√(L/n)/ε)^(v/(1+v)) and, with q = √(L/n),
     factor = 1 + √(16 + 2εq) + max(2, ε/3)·q: 5 for long means. It fails with probability at
     most e^−L in one given direction, 2·e^−L in either (`LOCAL_FAILURE`), for every n ≥ 1. If no
-    reward is negative, noise of scale B/ε is enough, and the factor is
-    1 + √(4 + 2εq) + max(1, ε/3)·q. Proof: :prf:ref:`thm-local-mean`.
+    reward is negative, noise of scale B/ε suffices, and the factor is 1 + √(4 + 2εq) + max(1,
+    ε/3)·q. Proof: :prf:ref:`thm-local-mean`.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def local_width(
     epsilon : float
         Privacy budget ε, positive and finite.
     log_term : float
-        L > 0: the bound may fail with a small multiple of e^−L.
+        L > 0: the bound may fail with probability a small multiple of e^−L.
     non_negative : bool
         Whether rewards are known to be non-negative, which halves the noise.
 
@@ -214,12 +214,12 @@ def fitted_cut(
     square: NonNegative = 0.0,
     spread: NonNegative = 2.0,
 ) -> tuple[float, float]:
-    """Return the χ for which a·χ^−v + √(s·χ^(1−v) + g·χ²) + m·χ is least, and what it is then.
+    """Return the χ that minimises a·χ^−v + √(s·χ^(1−v) + g·χ²) + m·χ, and the minimum.
 
     With a threshold B = χ·(u/r)^(1/(1+v)) every bound on the error of a truncated mean in this
     package is u^(1/(1+v))·r^(v/(1+v)) times such a sum: bias, Bernstein's root with the variance of
-    the noise, and what is linear in B. In log χ each term is convex, and so is the sum; the least χ
-    is found by bisection, and *every* χ gives a bound that holds. Proof: :prf:ref:`thm-fitted`.
+    the noise, and a term linear in B. In log χ each term is convex, and so is the sum; the best χ
+    is found by bisection, and the bound is valid for *every* χ. Proof: :prf:ref:`thm-fitted`.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def fitted_cut(
     cut : float
         χ.
     factor : float
-        The least value.
+        The minimum.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def fitted_cut(
         raise ValueError(f"linear={linear!r} and square={square!r} are 0; allowed: one of them not")
 
     def terms(log_cut: float) -> tuple[float, float, float]:
-        """Return bias, what is under the root, and the linear term."""
+        """Return the bias, the radicand, and the linear term."""
         under = spread * math.exp((1 - order) * log_cut) + square * math.exp(2 * log_cut)
         return bias * math.exp(-order * log_cut), under, linear * math.exp(log_cut)
 
@@ -285,7 +285,7 @@ def fitted_mean(
     *,
     non_negative: Flag = False,
 ) -> tuple[float, float]:
-    """Return the threshold whose proved half-width is least, and that half-width.
+    """Return the threshold with the least proved half-width, and that half-width.
 
     ========= ===================================================== ============================
     channel   what is released                                      noise
@@ -297,7 +297,7 @@ def fitted_mean(
     ========= ===================================================== ============================
 
     The half-width fails in one given direction with probability at most 1.5·e^−L ("central") or
-    e^−L. Proofs: :prf:ref:`thm-fitted`, :prf:ref:`thm-one-bit`. Without noise, ε = ``inf``, this is
+    e^−L. Proofs: :prf:ref:`thm-fitted`, :prf:ref:`thm-one-bit`. Without noise, ε = ``inf``, it is
     the truncated mean itself, or with "one-bit" that of rounded rewards.
 
     Parameters
@@ -313,10 +313,10 @@ def fitted_mean(
     log_term : float
         L > 0.
     channel : {"central", "local", "one-bit"}
-        Who adds which noise.
+        The channel of the table.
     non_negative : bool
-        Whether rewards are known to be non-negative, which halves Laplace noise; "one-bit" is for
-        such rewards alone.
+        Whether rewards are known to be non-negative, which halves Laplace noise; "one-bit" requires
+        it.
 
     Returns
     -------
@@ -350,21 +350,21 @@ def fitted_mean(
 
 
 class RobustMean(NamedTuple):
-    """What `robust_mean` returns; all but the estimate is known before the data are.
+    """Result of `robust_mean`; all but the estimate is known before the data are.
 
     Attributes
     ----------
     estimate : float
         The private mean.
     half_width : float
-        What the estimate's error exceeds with probability at most β.
+        Bound that the estimate's error exceeds with probability at most β.
     bound : float
-        Threshold B: rewards that are greater in size count as 0.
+        Threshold B: rewards larger in absolute value count as 0.
     noise_scale : float
         Scale of the noise, on the mean (central) or on each truncated reward (local); 0 with
-        "one-bit", where it is a lie.
+        "one-bit", where bits are flipped instead.
     guarantee : PrivacyGuarantee
-        What is promised to each reward.
+        Privacy of each reward.
 
     Examples
     --------
@@ -395,15 +395,15 @@ def robust_mean(
 ) -> RobustMean:
     """Estimate the mean of heavy-tailed rewards privately, with the best cut of `fitted_mean`.
 
-    Central model: the mean of X̃ plus Lap(2B/(nε)), with L = log(3/β). Local model: every X̃ carries
-    its own Lap(2B/ε), and L = log(2/β); or each reward is told as one bit. The number of rewards is
-    public; two data sets are neighbours if one reward differs.
+    Central model: the mean of X̃ plus Lap(2B/(nε)), with L = log(3/β). Local model: every X̃ has
+    its own Lap(2B/ε), and L = log(2/β); or each reward is released as one bit. The number of
+    rewards is public; two data sets are neighbours if one reward differs.
 
     Parameters
     ----------
     x : array_like of float, shape (n,)
-        Independent rewards of one law with E∣X∣^(1+v) ≤ u; not nan. Privacy holds whatever they
-        are, the half-width only if the moment is as stated.
+        Independent rewards of one law with E∣X∣^(1+v) ≤ u; not nan. Privacy holds for all rewards,
+        the half-width only if the moment bound holds.
     moment : float
         u > 0.
     order : float
@@ -411,16 +411,16 @@ def robust_mean(
     epsilon : float
         Privacy budget ε, positive and finite.
     model : {"central", "local", "one-bit"}
-        Who adds the noise: the curator, once, or each reward's owner; "one-bit" is for rewards that
-        are not negative.
+        Where noise is added: once by the curator, or to each reward by its owner; "one-bit" is for
+        non-negative rewards.
     confidence : float
         Probability β, in (0, 1), that the half-width fails.
     rng : numpy.random.Generator, optional
-        Source of the noise, for means that are to be repeated: whoever knows its seed can take the
-        noise away. By default `dpbandits.mechanisms.secure_generator`.
+        Source of the noise, for repeatable means: anyone who knows its seed can subtract the noise.
+        By default `dpbandits.mechanisms.secure_generator`.
     non_negative : bool
-        Whether rewards are known to be non-negative: half the noise. Negative ones then count
-        as 0, so that the guarantee does not rest on the data.
+        Whether rewards are known to be non-negative, which halves the noise. Negative ones then
+        count as 0, so that the guarantee does not depend on the data.
 
     Returns
     -------

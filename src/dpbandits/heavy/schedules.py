@@ -37,34 +37,34 @@ LOCAL_SCHEDULES = ("balanced", "fitted", "non-negative", "one-bit", "remark-3")
 HEAVY_SCHEDULES = {"central": CENTRAL_SCHEDULES, "local": LOCAL_SCHEDULES}
 """Model → schedules of `heavy_epoch`; the first is the default."""
 TREE_SCALINGS = ("fitted", "log")
-"""How DPRUCB truncates, in `tree_index`."""
+"""Truncations of DPRUCB, in `tree_index`."""
 
 RECONSTRUCTED = 6.0
-"""c of the constants 24 = 4c and 12 = 2c that we infer for the paper."""
+"""The c of the constants 24 = 4c and 12 = 2c that we infer for the paper."""
 
-_LOG_LONGEST = 600.0  # no horizon holds an epoch of exp(600) pulls, and no float overflows
+_LOG_LONGEST = 600.0  # no horizon contains an epoch of exp(600) pulls, and no float overflows
 
 
 @dataclass(frozen=True)
 class HeavyEpochPlan:
-    """What an elimination algorithm for heavy-tailed rewards does in one epoch.
+    """Plan of one epoch of an elimination algorithm for heavy-tailed rewards.
 
     Attributes
     ----------
     pulls : int
         R, of each viable arm; often beyond 2^63.
     bound : float
-        B: a reward that is greater in size counts as 0.
+        B: a reward larger in absolute value counts as 0.
     noise_scale : float
         Scale of each Laplace variable, in units of the sum of rewards.
     noise_draws : int
-        Number of Laplace variables that an arm's sum of truncated rewards gets: 1 in the central
-        model, R in the local one.
+        Number of Laplace variables in an arm's sum of truncated rewards: 1 in the central model, R
+        in the local one.
     threshold : float
         Gap between released means beyond which an arm is eliminated.
     lie : float or None
-        Probability that a reward's yes or no is turned, where one bit of each is released; None
-        where the noise is Laplace's.
+        Probability that a reward's bit is flipped, if one bit of each is released; None if the
+        noise is Laplace.
 
     Examples
     --------
@@ -95,9 +95,10 @@ def heavy_epoch(
     """Plan one epoch of DPRSE or LDPRSE: TWZW22, Algorithms 3 and 4.
 
     With D = 2^−τ, L = log(4|S|τ²/β) and (err, factor) of `central_width` or `local_width`, R is
-    so long that 4·c·err ≤ D, and an arm is eliminated when its released mean lies more than
-    2·c·err below the best. Then the best arm stays, and an arm with a gap of D or more goes,
-    unless some mean errs the wrong way, `heavy_failure`. Proof: :prf:ref:`thm-rse`.
+    large enough that 4·c·err ≤ D, and an arm is eliminated when its released mean is more than
+    2·c·err below the best. Then the best arm stays, and an arm with a gap of at least D is
+    eliminated, unless some mean errs in the wrong direction, `heavy_failure`. Proof:
+    :prf:ref:`thm-rse`.
 
     =============== ======== ====================================================================
     schedule        model    c, R and noise
@@ -114,16 +115,16 @@ def heavy_epoch(
     =============== ======== ====================================================================
 
     For "reconstructed" R = ⌈u^(1/v)·(4c/D)^((1+v)/v)·L/ε + 1⌉. For "balanced", where c = factor
-    depends on R a little, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection, and so is R for the
-    fitted ones. R is cut at exp(600), which no run reaches.
+    depends slightly on R, u^(2/v)·(4c/D)^(2(1+v)/v)·L/ε² is found by bisection, and so is R for the
+    fitted ones. R is capped at exp(600), which no run reaches.
 
-    Without noise, ε = ``inf``, "fitted" has the least R that is proved without privacy: R at ε over
-    R at ``inf`` is what privacy costs, like with like. With the other schedules budgets above 1
-    (central) or above √(R/L) (local) would make the bound B too large for the rewards' spread:
-    such a budget makes less noise, but R, B and c are those of the lesser one. Hence ε = ``inf`` is
-    elimination by truncated means without noise.
+    Without noise, ε = ``inf``, "fitted" uses the least R that is proved without privacy: the ratio
+    of R at ε to R at ``inf`` is the price of privacy, like for like. With the other schedules
+    budgets above 1 (central) or above √(R/L) (local) would make the bound B too large for the
+    rewards' spread: such a budget reduces the noise, but R, B and c are those of the smaller one.
+    Hence ε = ``inf`` is elimination by truncated means without noise.
 
-    The constants 24 and 12 cannot be read in our copy of the paper: they are inferred.
+    The constants 24 and 12 are unreadable in our copy of the paper, and inferred.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def heavy_epoch(
     epoch : int
         Number τ of the epoch, from 1 to 1000.
     beta : float
-        Probability β of failure, in (0, 1), which the epochs share.
+        Probability β of failure, in (0, 1), shared by the epochs.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
     moment : float
@@ -140,7 +141,7 @@ def heavy_epoch(
     order : float
         v, in (0, 1].
     model : {"central", "local"}
-        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+        Where noise is added: by the algorithm (DPRSE), or to each reward by its owner (LDPRSE).
     schedule : str, optional
         A schedule of that model; by default "reconstructed" or
         "balanced".
@@ -153,7 +154,7 @@ def heavy_epoch(
     Raises
     ------
     ValueError
-        If the schedule is not one of the model.
+        If the model has no such schedule.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def _fitted_epoch(
     order: float,
     half: bool,
 ) -> HeavyEpochPlan:
-    """Plan the least epoch whose half-width, with its best cut, is a quarter of the gap."""
+    """Plan the shortest epoch whose half-width, with its best cut, is a quarter of the gap."""
 
     def mean(log_n: float) -> tuple[float, float]:
         """Return threshold and half-width for a number of rewards."""
@@ -233,7 +234,7 @@ def _fitted_epoch(
 
 @checked_arguments
 def heavy_failure(beta: Fraction, model: str = "central") -> float:
-    """Bound the probability that some mean of `heavy_epoch`'s plans errs the wrong way.
+    """Bound the probability that some mean of `heavy_epoch`'s plans errs in the wrong direction.
 
     An epoch's mean errs by more than c·err in one given direction with probability at most f·e^−L,
     f = 1.5 (central) or 1 (local); with L = log(4|S|τ²/β) and Σ 1/τ² = π²/6 this is
@@ -244,7 +245,7 @@ def heavy_failure(beta: Fraction, model: str = "central") -> float:
     beta : float
         The β of the plans, in (0, 1).
     model : {"central", "local"}
-        Who adds the noise: the algorithm (DPRSE), or each reward's owner (LDPRSE).
+        Where noise is added: by the algorithm (DPRSE), or to each reward by its owner (LDPRSE).
 
     Returns
     -------
@@ -276,7 +277,7 @@ def _balanced_pulls(
 
 
 def _least_pulls(too_few: Callable[[float], bool]) -> int:
-    """Return the least number of rewards whose logarithm is not too little, up to exp(600)."""
+    """Return the least number of rewards whose logarithm is not too small, up to exp(600)."""
     low, high = 0.0, _LOG_LONGEST
     if not too_few(low):
         return 1
@@ -293,7 +294,7 @@ class TreeIndexPlan:
     """Counter and widths of DPRUCB, the same for every arm.
 
     The private mean of n rewards is more than H·n^(−v/(1+v)) above the arm's mean with probability
-    `failure` at most, and as far below with as much.
+    at most `failure`, and likewise below.
 
     Attributes
     ----------
@@ -324,7 +325,7 @@ def tree_index(
     order: Order,
     scaling: str = "fitted",
 ) -> TreeIndexPlan:
-    """Plan DPRUCB: TWZW22, Algorithms 1 and 2, with widths that hold.
+    """Plan DPRUCB: TWZW22, Algorithms 1 and 2, with valid widths.
 
     With ℓ = log(2T⁴) and M = `AdaptiveTree.error_factor` of ℓ: the n-th reward of an arm is
     truncated at B_n = b·n^(1/(1+v)), and the tree's mean of n rewards errs in a given direction by
@@ -332,8 +333,8 @@ def tree_index(
 
         H = (1 + v)·u·b^−v + √(2ℓ·u·b^(1−v)) + b·(2M/ε + ℓ/3).
 
-    "fitted" takes the b for which H is least, by `fitted_cut`; "log" b = (εu/Λ)^(1/(1+v)) with
-    Λ = (log T)^1.5, or the b of ε = Λ/ℓ if that is less. Proof: :prf:ref:`thm-dprucb`.
+    "fitted" uses the b that minimises H, by `fitted_cut`; "log" uses b = (εu/Λ)^(1/(1+v)) with Λ =
+    (log T)^1.5, or the b of ε = Λ/ℓ if it is smaller. Proof: :prf:ref:`thm-dprucb`.
 
     Regret is of order Σ_a Δ_a^(−1/v)·(u^(1/v)/ε)·F with F = log²T for "fitted" and
     (log T)^(2 + 1/(2v)) for "log". With ε = ``inf`` and "fitted" this is the truncated mean of
@@ -350,7 +351,7 @@ def tree_index(
     order : float
         v, in (0, 1].
     scaling : {"fitted", "log"}
-        How rewards are truncated.
+        Truncation of rewards.
 
     Returns
     -------
