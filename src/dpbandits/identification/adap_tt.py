@@ -1,4 +1,4 @@
-"""AdaP-TT and AdaP-TT*: Top Two with private batches that double, and are then forgotten."""
+"""AdaP-TT and AdaP-TT*: Top Two with private doubling batches, each estimate from one batch."""
 
 from __future__ import annotations
 
@@ -125,21 +125,20 @@ class AdaPTT(Doubling):
     epsilon : float
         Privacy budget ε > 0, finite.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     threshold : {"theoretical", "separate", "heuristic", "published"}
-        "theoretical" is δ-correct. "published" and "heuristic" are what the authors' code holds,
-        the second of them in use there, and nothing is proved for them. "separate" is ours and
-        δ-correct: the gap itself against `thresholds.separate_threshold`, by which `AdaPTTStar`
-        stops.
+        "theoretical" is δ-correct. "published" and "heuristic" are those of the authors' code,
+        which uses the latter; neither has a proof. "separate" is ours and δ-correct: it compares
+        the gap itself with `thresholds.separate_threshold`, as `AdaPTTStar` does.
     leader_share : float
-        Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+        Share β in (0, 1) of an arm's rounds as leader in which it is played.
 
     Notes
     -----
-    Deviations from the authors' code. There the leader is played with probability β; here its
-    share is tracked, without randomness. There the cost has a bonus 1/(1 + √T) on the gap; here it
-    has none. There the rule stops for the leader; here for the arm with the largest estimate.
-    There the stopping time leaves out the pulls of open batches; here it counts them. Their union
+    Deviations from the authors' code: there the leader is played with probability β; here its share
+    is tracked, without randomness. There the cost has a bonus 1/(1 + √T) on the gap; here it has
+    none. There the rule stops for the leader; here for the arm with the largest estimate. There the
+    stopping time leaves out the pulls of open batches; here it includes them. Their union bound
     leaves out the pairs of phases.
 
     Examples
@@ -179,9 +178,9 @@ class AdaPTT(Doubling):
 class AdaPTTStar(Doubling):
     """AdaP-TT*: AdaP-TT with a cost that adapts to ε, reconstructed.
 
-    The challenger has the least min(2g²/(1/N_B + 1/N_a), ε·g·min(N_B, N_a)) with g = μ̃_B − μ̃_a,
-    what the two costs of changing the order are without privacy (of [0, 1]-valued rewards) and at
-    small ε. The rule stops when, for ã = argmax μ̃ and every other arm, μ̃_ã − μ̃_a is above
+    The challenger has the least min(2g²/(1/N_B + 1/N_a), ε·g·min(N_B, N_a)) with g = μ̃_B − μ̃_a:
+    the costs of swapping the two arms without privacy (for rewards in [0, 1]) and at small ε. The
+    rule stops when, for ã = argmax μ̃ and every other arm, μ̃_ã − μ̃_a is above
     `thresholds.separate_threshold`, which is δ-correct. Leaders, batches and releases are those of
     `AdaPTT`.
 
@@ -190,14 +189,14 @@ class AdaPTTStar(Doubling):
     epsilon : float
         Privacy budget ε > 0, finite.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     leader_share : float
-        Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+        Share β in (0, 1) of an arm's rounds as leader in which it is played.
 
     Notes
     -----
-    The paper's own costs and threshold could not be read: both are ours. To compare the gap itself
-    with the two deviations that make it up is stronger than to compare the cost with a threshold.
+    The paper's own costs and threshold could not be read: both are ours. Comparing the gap itself
+    with the two deviations in it is stronger than comparing the cost with a threshold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every algorithm for best-arm identification is: a frozen configuration that can be run."""
+"""Base of the algorithms for best-arm identification: frozen configurations that can be run."""
 
 from __future__ import annotations
 
@@ -23,18 +23,16 @@ from dpbandits.schedules import MOST_PULLS
 __all__ = ["Decision", "IdentificationAlgorithm", "TableDecisions", "check_unique_best_arm"]
 
 DEFAULT_MAX_PULLS = 10**15
-"""Pulls after which a run is ended unless something else is asked for."""
+"""Default number of pulls after which a run is cut off."""
 
 
 class Decision(NamedTuple):
-    """How one run ended.
+    """Outcome of one run.
 
-    Attributes
-    ----------
-    recommendation : int
-        An arm, 0-based, or −1 if the run was ended before it stopped.
+    Attributes ---------- recommendation : int
+        An arm, 0-based, or −1 if the run was cut off before it stopped.
     pulls : numpy.ndarray of int, shape (K,)
-        Every pull of each arm, also those of batches that were never released.
+        All pulls of each arm, including those of batches that were never released.
 
     Examples
     --------
@@ -58,17 +56,15 @@ class Decision(NamedTuple):
 
 
 class TableDecisions(NamedTuple):
-    """How runs on one table ended.
+    """Outcomes of runs on one table.
 
-    Attributes
-    ----------
-    recommendation : numpy.ndarray of int, shape (n_runs,)
+    Attributes ---------- recommendation : numpy.ndarray of int, shape (n_runs,)
         The arm of each run, 0-based, or −1 if the table ended first.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm.
     arms : numpy.ndarray of float, shape (n_runs, N)
-        Arms in the order in which their rewards were looked at, pull by pull or batch by batch;
-        −1 behind the last.
+        Arms in the order in which their rewards were read, pull by pull or batch by batch; −1 after
+        the last.
 
     Examples
     --------
@@ -84,7 +80,7 @@ class TableDecisions(NamedTuple):
 
 
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Refuse all but instances with rewards of 0 or 1 and a single best arm.
+    """Raise unless given an instance with rewards of 0 or 1 and a single best arm.
 
     Parameters
     ----------
@@ -99,7 +95,7 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
     Raises
     ------
     ValueError
-        If it is none, or several arms have the largest mean.
+        If it is not, or several arms have the largest mean.
 
     Examples
     --------
@@ -118,7 +114,7 @@ def check_unique_best_arm(instance: object) -> BernoulliInstance:
 
 
 def _source(given: Any, rng: Rng) -> Rewards:
-    """Begin a run on an instance or a population, or go on with a source of rewards."""
+    """Start a run on an instance or a population, or continue with a source of rewards."""
     if isinstance(given, FinitePopulation):
         return given.rewards(rng)
     if not callable(getattr(given, "total", None)):
@@ -136,9 +132,9 @@ def _source(given: Any, rng: Rng) -> Rewards:
 class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
     """Base class of the algorithms for best-arm identification with fixed confidence.
 
-    An algorithm pulls arms, stops at a time τ of its own choice and recommends an arm, wrongly
-    with probability at most δ. A subclass is a frozen dataclass that defines `decide`: see
-    ``CONTRIBUTING.md``. Accelerators are entered for that class alone.
+    An algorithm pulls arms, stops at a time τ of its choice and recommends an arm, wrongly with
+    probability at most δ. A subclass is a frozen dataclass that defines `decide`: see
+    ``CONTRIBUTING.md``. Accelerators are registered for that class alone.
 
     Examples
     --------
@@ -161,21 +157,21 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
     """
 
     most_pulls: ClassVar[int] = MOST_PULLS
-    """Pulls after which a run ends whatever is asked for."""
+    """Upper limit on the pulls of a run."""
     delta: Fraction  # a field of the subclasses
-    """Probability δ of a wrong recommendation that is allowed."""
+    """Allowed probability δ of a wrong recommendation."""
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised about the privacy of pulls, stopping time and recommendation."""
+        """Promised privacy of pulls, stopping time and recommendation."""
         return NO_PRIVACY
 
     @property
     def tables(self) -> Tables:
-        """Tables on which it can be audited; runs end after as many pulls as they have columns.
+        """Tables on which it can be audited; runs end after as many pulls as tables have columns.
 
-        Here one pull of each of two arms comes before the first decision. An algorithm whose phases
-        are longer overrides this: tables that end before its first decision test nothing.
+        By default one pull of each of two arms precedes the first decision. An algorithm with
+        longer phases overrides this: tables that end before its first decision test nothing.
         """
         return Tables(n_arms=2, least=3)
 
@@ -186,26 +182,26 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
 
     @abc.abstractmethod
     def decide(self, rewards: Run, rng: Rng) -> int:
-        """Pull arms until one can be recommended: the algorithm as its paper has it.
+        """Pull arms until one can be recommended: the algorithm as in its paper.
 
-        It knows of no limit: where a run has one, `rewards` ends it.
+        It has no limit on pulls: if a run has one, `rewards` ends it.
 
         Parameters
         ----------
         rewards : Run
-            What the algorithm may ask of its arms: sums of their next rewards.
+            Source of the sums of the arms' next rewards.
         rng : numpy.random.Generator
-            Source of the noise, and of whatever else is random but the rewards.
+            Source of the noise and of all other randomness except for the rewards.
 
         Returns
         -------
         int
-            The arm that is recommended, 0-based.
+            The recommended arm, 0-based.
 
         Raises
         ------
         Ended
-            If the run ends before the algorithm stops; the driver catches it.
+            If the run ends before the algorithm stops; the caller catches it.
         """
 
     def draw(
@@ -220,29 +216,25 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
         Parameters
         ----------
         rewards : BernoulliInstance, FinitePopulation or Rewards
-            An instance or a population, each with one best arm, on which a run begins; or a source
-            of rewards of your own, such as `TableRewards`.
+            An instance or a population, each with one best arm, on which a run starts; or a custom
+            source of rewards, such as `TableRewards`.
         rng : numpy.random.Generator, optional
-            Source of all randomness, that of the rewards of an instance included. Whoever knows its
-            seed can take the noise away; by default it is
-            `dpbandits.mechanisms.secure_generator`.
+            Source of all randomness, including that of an instance's rewards. Anyone who knows its
+            seed can subtract the noise; by default it is `dpbandits.mechanisms.secure_generator`.
         max_pulls : int
-            Pulls after which a run that has not stopped is ended, from K to 2^62. Those of the
-            batch in which that happens count, but no reward of it is asked for. On a finite
-            population a run also ends when a patient is wanted of an arm that has none left.
+            Pulls after which a run that has not stopped is cut off, from K to 2^62. The pulls of
+            the last batch count, but none of its rewards is read. On a finite population a run also
+            ends when an arm is asked for a patient and has none left.
         how : str, optional
-            Name of an accelerator, or "reference" for `decide`. None is the first that is entered
-            and fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
+            Name of an accelerator, or "reference" for `decide`. None is the first registered one
+            that fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
-        Returns
-        -------
-        Decision
-            The recommendation, −1 if the run was ended, and the pulls.
+            Returns ------- Decision The recommendation, −1 if the run was cut off, and the pulls.
 
         Raises
         ------
         ValueError
-            If an argument is not as it says here, or if a class breaks the protocol.
+            If an argument is not as described here, or if a class violates the protocol.
 
         Examples
         --------
@@ -276,29 +268,26 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
     def draw_table(
         self, table: Floats, n_runs: int, rng: Rng, how: str | None = None
     ) -> TableDecisions:
-        """Run many times on a table of rewards, each until N pulls at most.
+        """Run many times on a table of rewards, each for at most N pulls.
 
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1]: the n-th pull of an arm gives its n-th entry; N ≥ K ≥ 2.
+            Rewards in [0, 1]: the n-th pull of an arm returns its n-th entry; N ≥ K ≥ 2.
         n_runs : int
             Number of runs.
         rng : numpy.random.Generator
             Source of the noise of all runs, one after another.
         how : str, optional
-            Name of an accelerator on tables, or "reference" for `decide`. None is the first that
-            is entered and fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
+            Name of an accelerator on tables, or "reference" for `decide`. None is the first
+            registered one that fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
-        Returns
-        -------
-        TableDecisions
-            Recommendations, pulls, and the order of the arms.
+            Returns ------- TableDecisions Recommendations, pulls, and the order of the arms.
 
         Raises
         ------
         ValueError
-            If an argument is not as it says here, or if a class breaks the protocol.
+            If an argument is not as described here, or if a class violates the protocol.
         """
         source = _source(FixedRewards(table), rng)
         n_arms, n_pulls = table.shape

@@ -1,4 +1,4 @@
-"""What DP-TT, AdaP-TT and AdaP-TT* share: Top Two whose decisions rest on released batches."""
+"""Base of DP-TT, AdaP-TT and AdaP-TT*: Top Two with decisions from released batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ class BatchedTopTwo(IdentificationAlgorithm):
     """Base of the algorithms that play a batch of each arm, then a leader against a challenger.
 
     Arm a is released when its pulls reach the next number of a grid: the sum of its rewards since
-    the last release plus one Laplace variable. In an arm's L-th round as the leader it is played if
-    it was in fewer than `leader_share`·L of them, and else the challenger. Leader, challenger and
-    the rule for stopping, which is tested after each release, know the released values alone.
+    the last release plus one Laplace variable. In an arm's L-th round as leader it is played if it
+    was played in fewer than `leader_share`·L of these rounds, and otherwise the challenger is.
+    Leader, challenger and the stopping rule, which is checked after each release, depend only on
+    the released values.
 
     Examples
     --------
@@ -34,13 +35,13 @@ class BatchedTopTwo(IdentificationAlgorithm):
     def guarantee(self) -> PrivacyGuarantee:
         """Pure ε-differential privacy of pulls, stopping time and recommendation.
 
-        Every reward is in one batch, which is released once, with one Lap(1/ε); all else depends
-        on the released values alone. Proof: :prf:ref:`thm-dptt-private`.
+        Every reward is in one batch, which is released once, with one Lap(1/ε); everything else
+        depends only on the released values. Proof: :prf:ref:`thm-dptt-private`.
         """
         return PrivacyGuarantee("central", self.epsilon)
 
     def release(self, total: float, rng: Rng) -> float:
-        """Return what is released of a batch: the sum of its rewards plus one Lap(1/ε).
+        """Return the release of a batch: the sum of its rewards plus one Lap(1/ε).
 
         Parameters
         ----------

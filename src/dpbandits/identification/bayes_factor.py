@@ -1,7 +1,7 @@
 """Evidence that one arm is better than another, from privately released batches.
 
 A batch of n rewards of an arm with mean u is released as x = Bin(n, u) + Lap(1/ε), of density
-f_{n,u}(x) (:prf:ref:`lem-batch-density`); log f is computed to 10⁻¹⁰, besides rounding
+f_{n,u}(x) (:prf:ref:`lem-batch-density`); log f is computed to 10⁻¹⁰, apart from rounding
 (:prf:ref:`lem-tail-ratio`). An arm's batches have the likelihood L(u) = Π_j f_{n_j,u}(x_j), and the
 evidence that c is better than b is the infimum over all u_c ≤ u_b of
 
@@ -27,24 +27,24 @@ __all__ = ["ArmLikelihood", "is_better", "log_density", "log_evidence"]
 
 Table = tuple[Floats, Floats, Floats, Floats, float]
 """Knots, log L there, lower ends and slopes of the chords, less the error of log L, and a bound on
-that error besides 10⁻¹⁵ of its size."""
+that error in addition to 10⁻¹⁵ of its size."""
 
 _STEPS = 4  # gaps in a factor of two
 GAPS = 2.0 ** (-np.arange(192) / _STEPS)  # of the prior, from 1 down to 4·10⁻¹⁵
 _EDGES = np.maximum(np.arange(GAPS.size + 1) - 0.5, 0.0) * (math.log(2.0) / _STEPS)
-# the prior of s = log(1/gap) is uniform on (0, 4) with weight 0.9, else of density 3/(3 + s)²
+# prior of s = log(1/gap): uniform on (0, 4) with weight 0.9, else with density 3/(3 + s)²
 _PRIOR = np.diff(0.9 * np.minimum(_EDGES / 4.0, 1.0) + 0.1 * _EDGES / (3.0 + _EDGES))
 _LOG_GAP_WEIGHTS = np.log(_PRIOR)
-SHARES = np.arange(9) / 8  # of the gap, by which the better arm's mean is above the common one
+SHARES = np.arange(9) / 8  # of the gap: excess of the better arm's mean over the common one
 _LOG_SHARE_WEIGHTS = np.log([0.2, *(0.75 * (1.5 - SHARES[1:-1]) / 7), 0.05])
 _LOG_WEIGHTS = _LOG_SHARE_WEIGHTS[:, None] + _LOG_GAP_WEIGHTS
-# Many products of a share and a gap agree, as r/8 · g_i = r/16 · g_{i−4}: there is a row for each
-# odd r, with the gaps from g_{−12} on
+# Many products of a share and a gap agree, since r/8 · g_i = r/16 · g_{i−4}: there is one row for
+# each odd r, with the gaps from g_{−12} on
 _OCTAVES = 3 * _STEPS
 _STRIDES = np.array([1, 3, 5, 7])[:, None] / 8 * np.concatenate([8.0 * GAPS[:_OCTAVES], GAPS])
 _STRIDE_OF = np.array([(0, 0), (0, 12), (0, 8), (1, 12), (0, 4), (2, 12), (1, 8), (3, 12), (0, 0)])
-"""Row, and place of the gap g_0 in it, for each share."""
-_STRIDE_ORDER = np.array(  # from wide to narrow ones, of those that a share needs
+"""Row, and index of the gap g_0 in it, for each share."""
+_STRIDE_ORDER = np.array(  # from wide to narrow ones, those needed by a share
     sorted(
         ((kind, k) for kind in range(4) for k in range((0, 8, 12, 12)[kind], _STRIDES.shape[1])),
         key=lambda place: -_STRIDES[place],
@@ -55,14 +55,14 @@ _STEPS_OF_EXP = 16
 _EXP = np.exp(-np.arange(int(_TERMS) * _STEPS_OF_EXP + 1) / _STEPS_OF_EXP)
 
 _TOLERANCE = 0.02  # distance of a table's bounds, as a share of 1 + (how far log L has fallen)
-_LEAST_WIDTH = 1e-14  # of an interval that is halved; without noise log L(0) may be −inf
-CAPACITY = 1024  # knots of a table at most
-START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2  # its first knots
+_LEAST_WIDTH = 1e-14  # of an interval to halve; without noise log L(0) may be −inf
+CAPACITY = 1024  # most knots of a table
+START = np.sin(np.linspace(0.0, 0.5 * math.pi, 17)) ** 2  # initial knots
 START[-1] = 1.0
-_REACH = 25.0  # the integral of `_log_tail_ratio` is cut where its exponent is below −25
+_REACH = 25.0  # the integral of `_log_tail_ratio` is truncated where its exponent is below −25
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FEW = 30.0  # with fewer successes or failures a sum replaces the integral
-_ERROR = 1e-10  # of a log density, besides what grows with n and with its size
+_ERROR = 1e-10  # of a log density, apart from parts that grow with n and with its size
 
 
 @kernel
@@ -77,10 +77,10 @@ def _log_tail_ratio(k: float, n: float, odds: float) -> float:
             i += 1.0
         return math.log(total)
     rest = n - k
-    # the exponent starts with slope −slope and curvature −bend, which lessens
+    # the exponent starts with slope −slope and curvature −bend, which decreases
     slope, bend = max(rest - k * odds, 0.0), k * odds * (1.0 + odds)
     end = 2.0 * _REACH / (slope + math.sqrt(slope * slope + 2.0 * _REACH * bend))
-    for _ in range(6):  # Newton; from the first step on from beyond the root
+    for _ in range(6):  # Newton's method, from beyond the root after the first step
         fall = -math.expm1(-end)
         excess = -rest * end + k * math.log(1.0 + odds * fall) + _REACH
         if abs(excess) < 1.0:
@@ -118,8 +118,8 @@ def _log_lower_sum(n: float, k: float, beyond: float, u: float, v: float, epsilo
 def _only_side(n: float, k: float, beyond: float, odds: float, epsilon: float) -> int:
     """Return −1 or 1 if rewards up to k, or those above, are e^45 times as likely as the others.
 
-    The odds r of k + 1 against k rewards fall in k, so that the sum above k is at most
-    2r·e^(−ε(1 − 2·beyond)) times that up to k if this is below e^−ε, and the other way round.
+    The odds r of k + 1 against k rewards decrease in k, so that the sum above k is at most
+    2r·e^(−ε(1 − 2·beyond)) times that up to k if this is below e^−ε, and vice versa.
     """
     if epsilon < 20.0 or not 0.0 <= k < n:
         return 0
@@ -137,9 +137,7 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     ----------
     n : float
         Number of rewards, at least 1.
-    x : float
-        What was released.
-    u : float
+    x : float The released value. u : float
         Mean of the arm, in [0, 1].
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
@@ -177,7 +175,7 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
 
 @kernel
 def _looseness(knots: Floats, values: Floats, size: int, i: int, best: float) -> float:
-    """Return the distance of the bounds between knots i and i + 1, over what is tolerated."""
+    """Return the distance of the bounds between knots i and i + 1, over the tolerance."""
     width = knots[i + 1] - knots[i]
     chord = (values[i + 1] - values[i]) / width
     left = right = chord
@@ -205,9 +203,9 @@ def _refine(
 ) -> int:
     """Halve intervals until the bounds are close; return the number of knots.
 
-    What was close stays so while its neighbours stay: the more log L falls, the more is tolerated.
+    An interval stays close as long as its neighbours do: the tolerance grows as log L decreases.
     """
-    due = np.ones(knots.size, np.bool_)  # whether an interval has changed since it was looked at
+    due = np.ones(knots.size, np.bool_)  # whether an interval has changed since it was checked
     while True:
         best = values[:size].max()
         i = added = 0
@@ -235,7 +233,7 @@ def _rounding(value: float, slack: float) -> float:
 
 @kernel
 def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
-    """Take the last of an arm's batches into its table.
+    """Add the last of an arm's batches to its table.
 
     Parameters
     ----------
@@ -246,7 +244,7 @@ def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> 
     ns : numpy.ndarray of float, shape (J,)
         Sizes of the batches.
     xs : numpy.ndarray of float, shape (J,)
-        What was released of them.
+        Their released values.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -319,7 +317,7 @@ def _exp(x: float) -> float:
 
 @kernel
 def _raised(table: Table, y: float, first: int, size: int, out: Floats) -> None:
-    """Enter lower bounds of log L(y + s)/L(y) for the strides s of `size` gaps from `first` on."""
+    """Write lower bounds of log L(y + s)/L(y) for the strides s of `size` gaps from `first` on."""
     knots, values, low, slope, slack = table
     above = _upper(knots, values, slack, y)
     i = -1
@@ -333,7 +331,7 @@ def _raised(table: Table, y: float, first: int, size: int, out: Floats) -> None:
         else:
             if i < 0:
                 i = min(int(np.searchsorted(knots, u, side="right")), knots.size - 1) - 1
-            while knots[i] > u:  # from wide strides to narrow ones: it never turns
+            while knots[i] > u:  # from wide strides to narrow ones: i only decreases
                 i -= 1
             out[kind, k] = low[i] + (u - knots[i]) * slope[i] - above
         if kind == 0 and k == size + _OCTAVES - 1:
@@ -342,7 +340,7 @@ def _raised(table: Table, y: float, first: int, size: int, out: Floats) -> None:
 
 @kernel
 def _lowered(table: Table, x: float, first: int, size: int, out: Floats) -> None:
-    """Enter lower bounds of log L(x − s)/L(x) for the strides s of `size` gaps from `first` on."""
+    """Write lower bounds of log L(x − s)/L(x) for the strides s of `size` gaps from `first` on."""
     knots, values, low, slope, slack = table
     above = _upper(knots, values, slack, x)
     i = -1
@@ -398,9 +396,9 @@ def _log_e_value(
 
 @kernel
 def peak(table: Table) -> float:
-    """Return where the likelihood is largest.
+    """Return the maximiser of the likelihood.
 
-    It is the vertex of the parabola through the greatest knot and its neighbours.
+    It is the vertex of the parabola through the largest knot and its neighbours.
 
     Parameters
     ----------
@@ -427,14 +425,14 @@ def peak(table: Table) -> float:
 
 @kernel
 def _gap_range(distance: float) -> tuple[int, int]:
-    """Return the range of gaps from 4 times to 1/8 of a distance: the others hardly add."""
+    """Return the range of gaps from 4 times to 1/8 of a distance: the others are negligible."""
     middle = round(-_STEPS * math.log2(max(distance, 1e-14)))
     return max(middle - 2 * _STEPS, 0), min(middle + 3 * _STEPS + 1, GAPS.size)
 
 
 @kernel
 def least(better: Table, worse: Table, n_arms: int, enough: float) -> tuple[float, float]:
-    """Return about the least log E on the diagonal, or one below `enough`.
+    """Return approximately the least log E on the diagonal, or one below `enough`.
 
     Parameters
     ----------
@@ -445,14 +443,14 @@ def least(better: Table, worse: Table, n_arms: int, enough: float) -> tuple[floa
     n_arms : int
         Number K of all arms.
     enough : float
-        Below this, the search ends.
+        Value below which the search ends.
 
     Returns
     -------
     lowest : float
-        The value; 0 if the arm that may be better does not look so.
+        The value; 0 if the arm that may be better has the smaller estimate.
     place : float
-        Where on the diagonal it is.
+        Its place on the diagonal.
     """
     low, high = peak(worse), peak(better)
     if low >= high:
@@ -506,7 +504,7 @@ def _exceeds(better: Table, worse: Table, n_arms: int, threshold: float, place: 
 def judge(
     better: Table, worse: Table, n_arms: int, threshold: float, enough: float
 ) -> tuple[bool, float]:
-    """Return whether log E reaches a threshold certainly, for all u_c ≤ u_b, and about its infimum.
+    """Return whether log E certainly reaches a threshold for all u_c ≤ u_b, and its infimum.
 
     Parameters
     ----------
@@ -519,14 +517,14 @@ def judge(
     threshold : float
         The threshold, positive.
     enough : float
-        At most the threshold: below this, the search for the infimum ends.
+        Value, at most the threshold, below which the search for the infimum ends.
 
     Returns
     -------
     certain : bool
         Whether cells certify it.
     lowest : float
-        The infimum, about, or a value above it that is below `enough`.
+        Approximate infimum, or a value above it that is below `enough`.
     """
     lowest, place = least(better, worse, n_arms, enough)
     return lowest >= threshold and _exceeds(better, worse, n_arms, threshold, place), lowest
@@ -557,14 +555,12 @@ class ArmLikelihood:
         self._size, self._slack = START.size, 0.0
 
     def add(self, n: int, x: float) -> None:
-        """Take in a batch.
+        """Add a batch.
 
-        Parameters
-        ----------
-        n : int
+        Parameters ---------- n : int
             Number of its pulls, at least 1.
         x : float
-            What was released of it: the sum of its rewards, with noise.
+            Its released value: the sum of its rewards, with noise.
         """
         self._batches = np.column_stack([self._batches, (n, x)])
         ns, xs = self._batches
@@ -577,17 +573,17 @@ class ArmLikelihood:
 
     @property
     def maximiser(self) -> float:
-        """Mean of (nearly) the largest likelihood."""
+        """Mean that (approximately) maximises the likelihood."""
         return float(peak(self.table))
 
     @property
     def table(self) -> Table:
-        """The likelihood's table."""
+        """Table of the likelihood."""
         return table_of(self._rows, self._size, self._slack)
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood, n_arms: int = 2) -> float:
-    """Return about the logarithm of the evidence that one arm has a larger mean than another.
+    """Return approximately the log evidence that one arm has a larger mean than another.
 
     Parameters
     ----------
@@ -609,7 +605,7 @@ def log_evidence(better: ArmLikelihood, worse: ArmLikelihood, n_arms: int = 2) -
 def is_better(
     better: ArmLikelihood, worse: ArmLikelihood, threshold: float, n_arms: int = 2
 ) -> bool:
-    """Return whether the evidence that one arm has a larger mean certainly is e^threshold.
+    """Return whether the evidence that one arm has a larger mean is certainly at least e^threshold.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Characteristic times: how long any private rule must sample to identify the best arm.
+"""Characteristic times: lower bounds on the pulls of private rules for the best arm.
 
 Jourdan & Azize (2025), reconstructed; proofs: :prf:ref:`thm-bai-lower`, :prf:ref:`thm-time-facts`.
 With W_a(w) = W(μ*, μ_a, w*, w_a) the transportation cost of `transport` between the best arm and
-arm a, 1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w). It is computed from what holds
-at the maximum (:prf:ref:`lem-allocation`), with s_a = w_a/w* and G_a(s) = W_a(1, s).
+arm a, 1/T*_ε = max over the simplex of min over a ≠ a* of W_a(w). It is computed from the
+optimality conditions (:prf:ref:`lem-allocation`), with s_a = w_a/w* and G_a(s) = W_a(1, s).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FINE = 1e-12
 _LONGEST_STEP = 3.0
 _FARTHEST = 600.0
 _ROUNDS = 400
-_PATIENCE = 20  # after so many rounds one bisection, against cycles
+_PATIENCE = 20  # rounds between two bisections, against cycles
 
 
 class CharacteristicTime(NamedTuple):
@@ -33,11 +33,10 @@ class CharacteristicTime(NamedTuple):
     Attributes
     ----------
     value : float
-        T*: an asymptotic number of pulls for each log(1/δ).
-    weights : numpy.ndarray of float, shape (K,)
-        w, the arms' shares of the pulls.
+        T*: asymptotic number of pulls per unit of log(1/δ). weights : numpy.ndarray of float, shape
+        (K,) w, the arms' shares of the pulls.
     costs : numpy.ndarray of float, shape (K,)
-        W_a(w): at least 1/T*, and equal to it where the arm limits; inf for the best.
+        W_a(w): at least 1/T*, with equality if the arm is critical; inf for the best.
 
     Examples
     --------
@@ -46,18 +45,16 @@ class CharacteristicTime(NamedTuple):
     (1.0, 1.0)
     """
 
-    value: float  # T*: an asymptotic number of pulls for each log(1/δ)
+    value: float  # T*: asymptotic number of pulls per unit of log(1/δ)
     weights: Floats  # w, the arms' shares of the pulls
-    costs: Floats  # W_a(w): at least 1/T*, and equal to it where the arm limits; inf for the best
+    costs: Floats  # W_a(w): at least 1/T*, with equality if the arm is critical; inf for the best
 
 
 class PrivacySwitches(NamedTuple):
-    """From which ε on privacy costs nothing, to first order; `privacy_switches` computes it.
+    """Budgets from which privacy is free to first order; `privacy_switches` computes them.
 
-    Attributes
-    ----------
-    free : float
-        Greatest logit μ* − logit μ_a over the arms a: from here on d_ε = kl between the means.
+    Attributes ---------- free : float
+        Largest logit μ* − logit μ_a over the arms a: from this ε on d_ε = kl between the means.
     exact : float
         The least ε at which T*_ε is T*_KL.
 
@@ -68,7 +65,7 @@ class PrivacySwitches(NamedTuple):
     True
     """
 
-    free: float  # max over a of logit μ* − logit μ_a: from here on d_ε = kl between the means
+    free: float  # max over a of logit μ* − logit μ_a: from this ε on d_ε = kl between the means
     exact: float  # the least ε at which T*_ε is T*_KL
 
 
@@ -82,7 +79,7 @@ def _slope(xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
 
 @kernel(error_model="numpy")
 def _at(best: float, other: float, epsilon: float, position: float) -> tuple[float, float, float]:
-    """Return s, d⁻(μ*, u) and d⁺(μ_a, u) where log((u − μ_a)/(μ* − u)) = position."""
+    """Return s, d⁻(μ*, u) and d⁺(μ_a, u) for the u with log((u − μ_a)/(μ* − u)) = position."""
     grow = math.exp(-abs(position))
     far, near = (best - other) / (1.0 + grow), (best - other) * (grow / (1.0 + grow))
     if position < 0.0:
@@ -135,7 +132,7 @@ def _fill(
 def _best_allocation(means: Floats, epsilon: float) -> tuple[float, Floats]:
     """Return c and the s_a of T*_ε; the means decrease.
 
-    The unknown is where u of the second arm lies between its mean and the greatest, on the scale
+    The unknown is the position of the second arm's u between its mean and the largest, on the scale
     of log-odds, on which log Σ d⁻/d⁺ is nearly linear; its zero is found by secants in a bracket.
     """
     s = np.ones(means.size)
@@ -204,7 +201,7 @@ def adapted_share_kernel(means: Floats, epsilon: float) -> float:
         The share.
     """
     ordered = np.minimum(np.maximum(means, 0.0), 1.0)
-    for k in range(1, ordered.size):  # decreasing; Numba compiles `np.sort` for three seconds
+    for k in range(1, ordered.size):  # decreasing; Numba takes three seconds to compile `np.sort`
         value, j = ordered[k], k
         while j > 0 and ordered[j - 1] < value:
             ordered[j] = ordered[j - 1]
@@ -220,7 +217,7 @@ def adapted_share_kernel(means: Floats, epsilon: float) -> float:
 
 
 def _checked_means(means: ArrayLike) -> Floats:
-    """Return the means of at least two arms, one of which is best, as an array."""
+    """Return the means of at least two arms, with a unique best one, as an array."""
     values = check_values("means", means, 0.0, 1.0)
     if values.ndim != 1 or values.size < 2:
         raise ValueError(f"means={means!r} has fewer than 2 arms; allowed: a list of numbers")
@@ -234,28 +231,28 @@ def characteristic_time(
 ) -> CharacteristicTime:
     """Return T*_ε, or T*_{ε,β} if the best arm's share of the pulls is fixed, with its allocation.
 
-    Jourdan & Azize (2025), Theorem 2, reconstructed; what it bounds: `sample_lower_bound`.
+    Jourdan & Azize (2025), Theorem 2, reconstructed; `sample_lower_bound` is the bound with it.
 
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        μ, means of Bernoulli rewards in [0, 1], of which one is the greatest.
+        μ, means of Bernoulli rewards in [0, 1], with a unique maximum.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for T*_KL, the time without privacy.
     leader_share : float, optional
-        β, the share of the best arm, in (0, 1). Optimal if not given. With means
-        that are all 0 except one, and ε finite, several allocations may be optimal; the one
-        returned treats tied arms alike.
+        β, the share of the best arm, in (0, 1). By default the optimal one. If all means but one
+        are 0, and ε is finite, several allocations may be optimal; the one returned treats tied
+        arms alike.
 
     Returns
     -------
     CharacteristicTime
-        The time, in pulls for each log(1/δ), and its allocation.
+        The time, in pulls per unit of log(1/δ), and its allocation.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or several means are the greatest.
+        If an argument is out of range, or several means are the largest.
 
     Examples
     --------
@@ -288,8 +285,8 @@ def adapted_share(means: ArrayLike, epsilon: float) -> float:
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        Estimates of the means, which are cut to [0, 1] first. If several are the greatest then, the
-        share is ½.
+        Estimates of the means, which are first clipped to [0, 1]. If several are then the largest,
+        the share is ½.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -317,24 +314,24 @@ def adapted_share(means: ArrayLike, epsilon: float) -> float:
 
 
 def total_variation_time(means: ArrayLike) -> float:
-    """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm's.
+    """Return T*_TV, the sum of 1/Δ_a over all arms, with the least gap for the best arm.
 
-    It is the limit of ε·T*_ε as ε → 0, of the costs min(w*, w_a)·Δ_a.
+    It is the limit of ε·T*_ε as ε → 0, for the costs min(w*, w_a)·Δ_a.
 
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+        Means of Bernoulli rewards in [0, 1], with a unique maximum.
 
     Returns
     -------
     float
-        The time, in pulls times ε for each log(1/δ).
+        The time, in pulls times ε per unit of log(1/δ).
 
     Raises
     ------
     ValueError
-        If a mean is out of range, or several means are the greatest.
+        If a mean is out of range, or several means are the largest.
 
     Examples
     --------
@@ -347,16 +344,16 @@ def total_variation_time(means: ArrayLike) -> float:
 
 
 def privacy_switches(means: ArrayLike) -> PrivacySwitches:
-    """Return from which ε on the characteristic time is that without privacy.
+    """Return the budgets from which the characteristic time is that without privacy.
 
     `free`, of Jourdan & Azize (2025), is max over a of logit μ* − logit μ_a: beyond it, d_ε is kl
     between the means. `exact` is the least ε at which T*_ε = T*_KL (:prf:ref:`prop-switch`). Both
-    are infinite if the greatest mean is 1 or a mean is 0.
+    are infinite if the largest mean is 1 or a mean is 0.
 
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+        Means of Bernoulli rewards in [0, 1], with a unique maximum.
 
     Returns
     -------
@@ -366,7 +363,7 @@ def privacy_switches(means: ArrayLike) -> PrivacySwitches:
     Raises
     ------
     ValueError
-        If a mean is out of range, or several means are the greatest.
+        If a mean is out of range, or several means are the largest.
 
     Examples
     --------
@@ -391,12 +388,12 @@ def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
     """Return T*_ε·log(1/(2.4δ)), a lower bound on the expected number of pulls.
 
     Jourdan & Azize (2025), Theorem 2, reconstructed (proof: :prf:ref:`thm-bai-lower`), for rules
-    that are ε-DP and wrong with probability at most δ on every instance. It is 0 for δ ≥ 1/2.4.
+    that are ε-DP and err with probability at most δ on every instance. It is 0 for δ ≥ 1/2.4.
 
     Parameters
     ----------
     means : array_like of float, shape (K,)
-        Means of Bernoulli rewards in [0, 1], of which one is the greatest.
+        Means of Bernoulli rewards in [0, 1], with a unique maximum.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for the bound without privacy.
     delta : float
@@ -410,7 +407,7 @@ def sample_lower_bound(means: ArrayLike, epsilon: float, delta: float) -> float:
     Raises
     ------
     ValueError
-        If an argument is out of range, or several means are the greatest.
+        If an argument is out of range, or several means are the largest.
 
     Examples
     --------

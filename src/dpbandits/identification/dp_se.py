@@ -24,23 +24,23 @@ class DPSEIdentifier(IdentificationAlgorithm):
     The algorithm of `dpbandits.DPSE` with β = δ. In epoch e = 1, 2, … every viable arm is pulled
     ⌈R_e⌉ times, its mean over this epoch alone is released with Laplace noise of scale 1/(ε⌈R_e⌉),
     and an arm is eliminated when it lies more than 2h_e + 2c_e below the best; the last arm is
-    recommended. R_e, h_e, c_e: `dpbandits.schedules.elimination_epoch`.
+    recommended. See `dpbandits.schedules.elimination_epoch` for R_e, h_e and c_e.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` gives successive elimination.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
 
     Notes
     -----
-    δ-correct: in epoch e a mean strays beyond h_e or its noise beyond c_e with probability at most
-    δ/(2e²), over all viable arms, and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. While neither happens, the
+    It is δ-correct: in epoch e the error of some viable arm's mean exceeds h_e, or its noise
+    exceeds c_e, with probability at most δ/(2e²), and δ/2·(1 + 1/4 + …) = δπ²/12 < δ. Otherwise the
     best arm is at most 2h_e + 2c_e below any other: :prf:ref:`lem-pulls`.
 
     If the best arm has been eliminated, with probability below δ, and several others are tied, the
-    algorithm does not stop: its expected stopping time is infinite then.
+    algorithm does not stop: its expected stopping time is then infinite.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class DPSEIdentifier(IdentificationAlgorithm):
         return int(viable[0])
 
     def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
-        """Play an epoch and return the arms that are left."""
+        """Play an epoch and return the remaining arms."""
         means = rewards.totals(viable, plan.pulls) / plan.pulls
         if plan.noise_scale > 0:
             means += laplace_noise(rng, plan.noise_scale, viable.size)
@@ -89,10 +89,10 @@ class DPSEIdentifier(IdentificationAlgorithm):
 
 @dataclass(frozen=True)
 class DiscreteDPSEIdentifier(DPSEIdentifier):
-    """DP-SE for a trial, whose released sums and noise are whole numbers: private as computed.
+    """DP-SE for a trial, with integer sums and noise: private as computed.
 
     `DPSEIdentifier`, with `dpbandits.mechanisms.DiscreteLaplace` of budget ε on the sum of an arm's
-    epoch; rewards are rounded at random to 0 or 1, which leaves what is 0 or 1 as it is. Proof:
+    epoch; rewards are rounded at random to 0 or 1, which leaves 0 and 1 unchanged. Proof:
     :prf:ref:`thm-discrete-private`.
 
     Parameters
@@ -103,12 +103,12 @@ class DiscreteDPSEIdentifier(DPSEIdentifier):
         Probability δ in (0, 1) of a wrong recommendation.
     secure : bool
         Whether noise comes from the operating system's secure generator, so that no run can be
-        repeated; or from the generator of the run.
+        repeated, or from the generator of the run.
 
     Notes
     -----
-    δ-correct, as `DPSEIdentifier`: whole-number noise is beyond x + 1/2 with probability at most
-    e^(−εx), as 2/(1 + e^−ε) ≤ e^(ε/2); so a threshold that is wider by one reward does.
+    It is δ-correct, like `DPSEIdentifier`: integer noise exceeds x + 1/2 with probability at most
+    e^(−εx), since 2/(1 + e^−ε) ≤ e^(ε/2); so a threshold wider by one reward suffices.
 
     Examples
     --------
@@ -136,20 +136,18 @@ def left_by_whole_sums(
     noise: DiscreteLaplace,
     source: Rng | None,
 ) -> Ints:
-    """Play an epoch of DP-SE with sums and noise in whole numbers; return the arms that are left.
+    """Play an epoch of DP-SE with integer sums and noise; return the remaining arms.
 
     Parameters
     ----------
     rewards : Run
-        What is pulled.
-    viable : numpy.ndarray of int
-        Arms that are viable.
+        Source of rewards. viable : numpy.ndarray of int Arms that are viable.
     plan : EpochPlan
         The epoch.
     rng : numpy.random.Generator
         Source of the rounding of rewards to 0 or 1.
     noise : DiscreteLaplace
-        Law of the noise.
+        Distribution of the noise.
     source : numpy.random.Generator or None
         Source of the noise; None for the operating system's secure generator.
 

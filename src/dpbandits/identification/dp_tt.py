@@ -1,4 +1,4 @@
-"""DP-TT: Top Two with private batches that add up (Jourdan & Azize 2025, reconstructed)."""
+"""DP-TT: Top Two with cumulated private batches (Jourdan & Azize 2025, reconstructed)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class DPTT(BatchedTopTwo):
     """DP-TT: Jourdan & Azize (2025), Algorithm 1, reconstructed.
 
     Arm a is released when its pulls reach ⌈(1 + η)^j⌉, j = 0, 1, …: the batch's sum of rewards plus
-    one Lap(1/ε). Released batches add up: after k releases, μ̃_a is their sum over the n_a pulls.
-    Leader is B = argmax μ̃, challenger the arm of least W̃_{B,a} + γ·log N_a at the pulls N so far,
-    open batches included (`transport.calibrated_cost`, with r = k/n as of the release). After each
-    release the rule stops and recommends ã = argmax μ̃ if W̃_{ã,b}, at the released counts, is above
-    the threshold c(k_ã, k_b) for every b ≠ ã. Algorithm and proofs: :prf:ref:`alg-dptt`,
+    one Lap(1/ε). Released batches are cumulated: after k releases, μ̃_a is their sum divided by the
+    n_a pulls. The leader is B = argmax μ̃, and the challenger the arm of least W̃_{B,a} + γ·log N_a
+    at the pulls N so far, open batches included (`transport.calibrated_cost`, with r = k/n as of
+    the release). After each release the rule stops and recommends ã = argmax μ̃ if W̃_{ã,b}, at the
+    released counts, is above the threshold c(k_ã, k_b) for every b ≠ ã. Algorithm and proofs:
+    :prf:ref:`alg-dptt`,
     :prf:ref:`thm-dptt-private`, :prf:ref:`thm-chernoff-correct`.
 
     Parameters
@@ -39,33 +40,33 @@ class DPTT(BatchedTopTwo):
     epsilon : float
         Privacy budget ε > 0; ``inf``: no noise.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     threshold : {"chernoff", "union"}
         `thresholds.chernoff_threshold`, log(1/δ) to leading order, or `thresholds.union_threshold`,
         2·log(1/δ), the order of the paper's. Both are δ-correct.
     eta : float
         Growth η of the grid of releases, from 0.001 to 1000.
     leader_share : float, optional
-        Share β in (0, 1) of an arm's rounds as the leader in which it is played; None: at each
-        release, the share that is best for the released estimates (`adapted_share`).
+        Share β in (0, 1) of an arm's rounds as leader in which it is played; None: at each release,
+        the optimal share for the released estimates (`adapted_share`).
     costs : {"calibrated", "plain"}
-        What the challenger has the least of: W̃, which knows the noise of the estimates, or W.
+        Cost that selects the challenger: W̃, which accounts for the noise of the estimates, or W.
     exploration : float
         γ from 0 to 1000, the weight of log N_a.
     exponent : float
         Exponent s of the sums over releases in the thresholds, from 1.001 to 100.
     first : int, optional
         Pulls of each arm before its first release, from 1 to 2^53: the grid is ⌈first·(1 + η)^j⌉.
-        None is ⌈10/ε⌉, and 1 for ε = ∞: fewer pulls would be hidden by the noise.
+        None is ⌈10/ε⌉, and 1 for ε = ∞: the sum of fewer pulls would be dominated by the noise.
 
     Notes
     -----
-    The paper is known through its reviews only. Its costs are W, in the challenger and when it
-    stops; calibrated costs, log N_a, the thresholds, `first` and the adapted share are ours. An
+    We know the paper only through its reviews. Its costs are W, for the challenger and for
+    stopping; calibrated costs, log N_a, the thresholds, `first` and the adapted share are ours. An
     unlucky early release can make the best arm look so bad that it is not played while two others
-    are tied: with γ = 0 it may starve for ever, with W̃ beyond a time t with a probability of about
-    t^−γ, so that a finite mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` where starving
-    is to be seen. The grid of the paper has `first` = 1.
+    are tied: with γ = 0 it may starve forever, and with W̃ beyond a time t with probability about
+    t^−γ, so that a finite mean requires γ > 1 (:ref:`starvation`). Set `max_pulls` to observe
+    starvation. The grid of the paper has `first` = 1.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class DPTT(BatchedTopTwo):
 
     def decide(self, rewards: Run, rng: Rng) -> int:
         arms, first = range(rewards.n_arms), self.first_batch
-        # of each arm: released sum, pulls n up to the last release, releases k; pulls N so far
+        # for each arm: released sum, pulls n up to the last release, releases k; pulls N so far
         sums = [self.release(rewards.total(arm, first), rng) for arm in arms]
         released, releases, pulls = [first for _ in arms], [1 for _ in arms], rewards.pulls
         following = [next_release(first, self.eta, first) for _ in arms]
@@ -147,7 +148,7 @@ class DPTT(BatchedTopTwo):
     def cost(
         self, means: Sequence[float], ratios: Sequence[float], pulls: Pulls, leader: int, arm: int
     ) -> float:
-        """Return W̃ of the leader and another arm: what it costs that their means change order.
+        """Return W̃ of the leader and another arm: the cost of swapping the order of their means.
 
         Parameters
         ----------
@@ -179,7 +180,7 @@ class DPTT(BatchedTopTwo):
         return float(found[0])
 
     def least_cost(self, n_arms: int, first: int, second: int) -> float:
-        """Return the threshold c(k, k′) that costs have to exceed before the rule stops.
+        """Return the threshold c(k, k′) that costs must exceed for the rule to stop.
 
         Parameters
         ----------

@@ -26,23 +26,23 @@ __all__ = ["DPLRE"]
 class DPLRE(IdentificationAlgorithm):
     """DP-LRE: private likelihood-ratio elimination.
 
-    Every batch of rewards is released as its sum plus one Lap(1/ε), and judged by its exact law.
-    The leader B is the arm whose likelihood is largest at the largest mean. It beats an arm b when
-    the evidence that it has the larger mean (`dpbandits.identification.bayes_factor`) reaches
-    (K − 1)/δ·max(1, N_max/(15√(K − 1) N_b))², with N the pulls and N_max the largest of them, and
-    is recommended when it beats all others. The first batches have ⌈log((K − 1)/δ)/d_ε(1, ½)⌉
-    pulls, as no test can succeed much earlier; later ones are planned from the evidence that is
-    lacking, or are top-ups of arms that were left behind.
+    Every batch of rewards is released as its sum plus one Lap(1/ε), and evaluated with its exact
+    distribution. The leader B is the arm with the largest maximum-likelihood mean. It beats an arm
+    b when the evidence that it has the larger mean (`dpbandits.identification.bayes_factor`)
+    reaches (K − 1)/δ·max(1, N_max/(15√(K − 1) N_b))², with N the numbers of pulls and N_max their
+    maximum, and is recommended when it beats all others. The first batches have ⌈log((K −
+    1)/δ)/d_ε(1, ½)⌉ pulls, since no test can succeed much earlier; later ones are planned from the
+    missing evidence, or are top-ups of arms with few pulls.
 
     Algorithm: :prf:ref:`alg-lre`. It is private and δ-correct (:prf:ref:`thm-lre-correct`), and
-    E[τ] is finite whenever one arm alone is best (:prf:ref:`thm-lre-stops`).
+    E[τ] is finite whenever the best arm is unique (:prf:ref:`thm-lre-stops`).
 
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf``: no noise, and nothing is private.
+        Privacy budget ε > 0; ``inf`` for no noise and no privacy.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     least_growth, most_growth : float
         ϱ and R: a batch has at least ϱ and at most R(1 + 3h) times the pulls of its arm before,
         with h ∈ [0, 1] the noise share (`noise_share`); 0.001 ≤ ϱ ≤ R ≤ 1000.
@@ -54,7 +54,7 @@ class DPLRE(IdentificationAlgorithm):
 
     Notes
     -----
-    A run has at most 2^53 pulls, whatever `max_pulls`.
+    A run has at most 2^53 pulls, for any `max_pulls`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class DPLRE(IdentificationAlgorithm):
     source: ClassVar[str] = "this book"
     most_pulls: ClassVar[int] = 2**53
     scarce: ClassVar[float] = 15.0
-    """More is demanded if an arm has 15·√(K − 1) times the pulls of another."""
+    """More evidence is required if an arm has 15·√(K − 1) times the pulls of another."""
 
     epsilon: Budget
     delta: Fraction
@@ -93,12 +93,12 @@ class DPLRE(IdentificationAlgorithm):
 
     @property
     def tables(self) -> Tables:
-        """Tables with the first batch of each arm, and the pull that shows which arm leads then."""
+        """Tables with the first batch of each arm, and the pull that reveals the leader."""
         tables = super().tables
         return replace(tables, least=tables.n_arms * self.first_batch(tables.n_arms) + 1)
 
     def threshold(self, n_arms: int) -> float:
-        """Return log((K − 1)/δ), the evidence in nats at which one of K arms is dropped.
+        """Return log((K − 1)/δ), the evidence in nats at which one of K arms is eliminated.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class DPLRE(IdentificationAlgorithm):
                 for demand in [self.demand(pulls, b)]
                 if b != leader and (b in contenders or demand > self.threshold(n_arms))
             }
-            lacking = {}  # evidence that rivals lack
+            lacking = {}  # missing evidence against rivals
             for b, demand in demands.items():
                 better, worse = likelihoods[leader].table, likelihoods[b].table
                 far = self.far(means[leader], means[b], pulls[b], len(demands))
@@ -191,7 +191,7 @@ class DPLRE(IdentificationAlgorithm):
                     release(b, 2 * root)
 
     def demand(self, pulls: Sequence[int], arm: int) -> float:
-        """Return the evidence, in nats, that beating an arm requires.
+        """Return the evidence, in nats, required to beat an arm.
 
         Parameters
         ----------
@@ -217,14 +217,14 @@ class DPLRE(IdentificationAlgorithm):
         return self.threshold(len(pulls)) + 2.0 * math.log(max(scarcity, 1.0))
 
     def is_left_behind(self, pulls: int, root: int) -> bool:
-        """Return whether an arm that is not a rival is given a batch all the same.
+        """Return whether an arm gets a batch although it is not a rival.
 
         Parameters
         ----------
         pulls : int
             Its pulls.
         root : int
-            ⌊√N_max⌋, N_max the pulls of the arm that has most.
+            ⌊√N_max⌋, with N_max the most pulls of an arm.
 
         Returns
         -------
@@ -236,18 +236,18 @@ class DPLRE(IdentificationAlgorithm):
     def plan(
         self, means: Sequence[float], pulls: Sequence[int], leader: int, lacking: dict[int, float]
     ) -> tuple[int, dict[int, int]]:
-        """Return the sizes of the next batches: those that should bring what evidence is lacking.
+        """Return the sizes of the next batches, which should supply the missing evidence.
 
         Parameters
         ----------
         means : sequence of float, length K
-            Means at which the arms' likelihoods are largest.
+            Maximum-likelihood means of the arms.
         pulls : sequence of int, length K
             Pulls of each arm.
         leader : int
             The leader.
         lacking : dict of int to float
-            Evidence, in nats, that each of its rivals lacks to be beaten.
+            Missing evidence, in nats, for beating each of its rivals.
 
         Returns
         -------
@@ -270,18 +270,18 @@ class DPLRE(IdentificationAlgorithm):
         return self._batch(wanted, pulls[leader], greatest) if enough else 0, planned
 
     def far(self, upper: float, lower: float, pulls: int, rivals: int) -> float:
-        """Return what evidence to lack gives a rival the largest batch that there is, surely.
+        """Return a missing evidence that certainly gives a rival the largest possible batch.
 
-        Where it lacks more, how much more need not be known.
+        Beyond it the exact value need not be known.
 
         Parameters
         ----------
         upper, lower : float
-            Means at which the likelihoods of the leader and of the rival are largest.
+            Maximum-likelihood means of the leader and of the rival.
         pulls : int
             Pulls of the rival.
         rivals : int
-            Number of rivals, at most.
+            Upper bound on the number of rivals.
 
         Returns
         -------
@@ -293,25 +293,25 @@ class DPLRE(IdentificationAlgorithm):
         return 1.000001 * (most * gain - noise) / (0.5 * (1.0 + noise))
 
     def _gain(self, upper: float, lower: float, rivals: int) -> tuple[float, float]:
-        """Return the evidence that a pull should bring, which grows with the rivals, and h."""
+        """Return the expected evidence of a pull, which grows with the rivals, and h."""
         noise = self.noise_share(upper, lower)
         lead = rivals ** (0.5 - 0.25 * noise)
         return transportation_cost_kernel(upper, lower, lead, 1.0, self.epsilon)[0], noise
 
     def _batch(self, wanted: float, pulls: int, noise: float) -> int:
-        """Return the size of a batch that is wanted, within the limits of its growth."""
+        """Return the wanted size of a batch, clipped to the limits of its growth."""
         least, most = self.least_growth * pulls, self.most_growth * (1.0 + 3.0 * noise) * pulls
         return math.ceil(min(max(wanted, least), most))
 
     def noise_share(self, upper: float, lower: float) -> float:
-        """Return h: half the distance of two means in log-odds over ε, and at most 1.
+        """Return h: half the distance of two means in log-odds over ε, capped at 1.
 
-        It says how much of the surprise that a batch can bring is left over by the noise.
+        It is the share of a batch's evidence that remains after the noise.
 
         Parameters
         ----------
         upper, lower : float
-            The means, in [0, 1], the greater first.
+            The means, in [0, 1], the larger first.
 
         Returns
         -------

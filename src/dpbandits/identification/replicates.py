@@ -1,4 +1,4 @@
-"""Replicates of an identification algorithm: on an instance, and on patients who run out."""
+"""Replicates of an identification algorithm: on an instance, and on a finite population."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 Key = TypeVar("Key", bound=Hashable)
 Ending = tuple[int, Ints, Ints]
-"""Recommendation (−1 if patients of an arm ran out before), patients, failures among them."""
+"""Recommendation (−1 if an arm ran out of patients), patients, failures among them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,13 +55,14 @@ class Identifications(Replicates):
     instance : BernoulliInstance
         The instance.
     max_pulls : int
-        Pulls after which a run that has not stopped was ended.
+        Pulls after which a run that has not stopped was cut off.
     recommendation : numpy.ndarray of int, shape (n_runs,)
-        The arm of each run, 0-based; −1 if the run was ended before it stopped.
+        The arm of each run, 0-based; −1 if the run was cut off before it stopped.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm.
     how : str
-        What ran: the name of an accelerator, or "reference" for the algorithm's own `decide`.
+        Program that ran: the name of an accelerator, or "reference" for the algorithm's own
+        `decide`.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Identifications(Replicates):
         return np.asarray(self.recommendation >= 0)
 
     def errors(self) -> int:
-        """Count the runs that stopped and recommend another arm than the best.
+        """Count the runs that stopped and do not recommend the best arm.
 
         Returns
         -------
@@ -130,13 +131,13 @@ class Identifications(Replicates):
         Returns
         -------
         mean, low, high : float
-            The mean, in pulls, and the ends of the interval; all nan if a run was ended early.
+            The mean, in pulls, and the ends of the interval; all nan if a run was cut off.
         """
         found = mean_interval(self.stopping_time, level)
         return found if self.stopped.all() else (math.nan, math.nan, math.nan)
 
     def time_quantiles(self, levels: ArrayLike) -> Floats:
-        """Return for each level the least time within which such a share of the runs stopped.
+        """Return for each level the least time by which that share of the runs stopped.
 
         Parameters
         ----------
@@ -164,8 +165,9 @@ class Identifications(Replicates):
         Returns
         -------
         dict
-            Numbers of runs and of those that stopped; mean, deviation, quantiles and greatest
-            stopping time; error rate; with 95 % intervals. What ended runs hide is nan.
+            Numbers of runs and of those that stopped; mean, deviation, quantiles and maximum of the
+            stopping time; error rate; with 95 % intervals. Numbers that depend on cut-off runs are
+            nan.
         """
         known = self.stopped.all() and self.n_runs > 1
         columns: dict[str, Any] = {"n_runs": self.n_runs, "stopped": int(self.stopped.sum())}
@@ -229,7 +231,7 @@ def _identification(
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",
-        # not max_pulls: a run that is ended early is the beginning of the one that is not
+        # not max_pulls: a run that is cut off is the beginning of the longer one
         {"algorithm": describe(algorithm), "means": list(instance.mean_rewards)},
         partial(algorithm.draw, instance, max_pulls=max_pulls, how=how),
         n_runs,
@@ -251,29 +253,28 @@ def identify(
 ) -> Identifications:
     """Simulate independent replicates of an algorithm for best-arm identification.
 
-    The result depends on the arguments alone, not on `n_jobs`. Progress is shown on a terminal, and
-    nowhere else.
+    The result depends only on the arguments, and not on `n_jobs`. Progress is shown on a terminal,
+    and nowhere else.
 
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
-        What is run, such as ``DPTT(epsilon=1, delta=0.05)``.
-    instance : BernoulliInstance
-        The bandit, with K arms, of which one is the best.
+        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``. instance : BernoulliInstance The
+        bandit, with K arms and a unique best one.
     n_runs : int
         Number of replicates, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     max_pulls : int
-        Pulls after which a run that has not stopped is ended, with recommendation −1; from K to
+        Pulls after which a run that has not stopped is cut off, with recommendation −1; from K to
         2^62.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
     how : str, optional
-        What runs: "reference" for the algorithm's plain program, or the name of one of its
-        accelerators. None is the first that is entered and fits, or the plain program if there is
-        none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` says which it was.
+        Program to run: "reference" for the algorithm's plain program, or the name of one of its
+        accelerators. None is the first registered one that fits, or the plain program if there is
+        none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` is the one that ran.
 
     Returns
     -------
@@ -306,26 +307,25 @@ def identify_many(
 ) -> dict[Key, Identifications]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
-    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid.
+    Each replicate has its own seed, derived from `seed` and from its configuration, not from the
+    case's key or its position in the grid.
 
     Parameters
     ----------
     cases : mapping of key to (algorithm, instance)
-        What is run; the keys are those of the result and of error messages.
+        The cases to run; their keys are used in the result and in error messages.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     max_pulls : int
-        Pulls after which a run that has not stopped is ended, with recommendation −1.
-    n_jobs : int
-        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
-        processors.
+        Pulls after which a run that has not stopped is cut off, with recommendation −1. n_jobs :
+        int Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is
+        all processors.
     how : str, optional
-        What runs: "reference" for the algorithms' plain programs, or the name of an
-        accelerator that all of them have. None is for each case the first that is
-        entered and fits, or its plain program.
+        Program to run: "reference" for the algorithms' plain programs, or the name of an
+        accelerator that all of them have. None is for each case the first registered one that fits,
+        or its plain program.
 
     Returns
     -------
@@ -335,14 +335,14 @@ def identify_many(
     Raises
     ------
     ValueError
-        If an argument is out of range, or several arms are best; the message has the key of the
-        case.
+        If an argument is out of range, or several arms are best; the message contains the key of
+        the case.
     """
     return run_cases(cases, partial(_identification, max_pulls, how), n_runs, seed, n_jobs)
 
 
 def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> Ending:
-    """Run one trial, until the algorithm decides or wants a patient of an arm that has none left.
+    """Run one trial, until the algorithm decides or an arm runs out of patients.
 
     Parameters
     ----------
@@ -351,18 +351,18 @@ def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, 
     population : FinitePopulation
         The patients.
     rng : numpy.random.Generator
-        Source of all randomness, the order of the patients included.
+        Source of all randomness, including the order of the patients.
 
     Returns
     -------
     recommendation : int
-        The arm, or −1 if patients of an arm ran out before.
+        The arm, or −1 if an arm ran out of patients.
     patients, failures : numpy.ndarray of int, each of shape (K,)
-        Patients of each arm, those of open batches included; and those whose outcome was 0.
+        Patients of each arm, including those of open batches; and those whose outcome was 0.
     """
     rewards = PopulationRewards(population, rng)
     best, patients = algorithm.draw(rewards, rng, population.total)
-    for arm, size in enumerate(population.sizes):  # those of open batches
+    for arm, size in enumerate(population.sizes):  # patients of open batches
         rewards.total(arm, int(patients[arm]) - (size - rewards.left(arm)))
     left = np.array([rewards.successes_left(arm) for arm in range(population.n_arms)])
     return best, patients, patients - np.array(population.successes) + left
@@ -370,20 +370,16 @@ def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials(Replicates):
-    """Trials of one algorithm on one population, each with patients in another order.
+    """Trials of one algorithm on one population, each with its own order of the patients.
 
     Attributes
     ----------
     algorithm : IdentificationAlgorithm
-        What was run.
-    population : FinitePopulation
-        The patients.
+        The algorithm. population : FinitePopulation The patients.
     recommendation : numpy.ndarray of int, shape (n_runs,)
-        The arm of each trial, 0-based; −1 if patients of an arm ran out before.
-    patients : numpy.ndarray of int, shape (n_runs, K)
-        Patients of each arm, those of open batches included.
-    failures : numpy.ndarray of int, shape (n_runs, K)
-        Those of them whose outcome was 0.
+        The arm of each trial, 0-based; −1 if an arm ran out of patients. patients : numpy.ndarray
+        of int, shape (n_runs, K) Patients of each arm, including those of open batches. failures :
+        numpy.ndarray of int, shape (n_runs, K) Those of them whose outcome was 0.
 
     Examples
     --------
@@ -396,8 +392,8 @@ class Trials(Replicates):
 
     algorithm: IdentificationAlgorithm
     population: FinitePopulation
-    recommendation: Ints  # the arm of each trial, 0-based; −1 if patients of an arm ran out before
-    patients: Ints  # shape (n_runs, K), those of open batches included
+    recommendation: Ints  # the arm of each trial, 0-based; −1 if an arm ran out of patients
+    patients: Ints  # shape (n_runs, K), including those of open batches
     failures: Ints  # shape (n_runs, K): those whose outcome was 0
 
     @property
@@ -427,7 +423,7 @@ class Trials(Replicates):
 
     @property
     def excess(self) -> Floats:
-        """Failures Σ_a Δ_a·n_a that the best arm would have avoided, by the whole table's gaps."""
+        """Failures Σ_a Δ_a·n_a that the best arm would have avoided, by the table's gaps."""
         return np.asarray(self.patients @ self.population.gaps)
 
     def summary_fields(self) -> tuple[str, str, dict[str, Any]]:
@@ -538,13 +534,12 @@ def simulate_trials(
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
-        What is run, such as ``DPTT(epsilon=1, delta=0.05)``.
-    population : FinitePopulation
-        The patients, who come in another random order in each trial.
+        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``. population : FinitePopulation The
+        patients, whose order is random and independent in each trial.
     n_runs : int
         Number of trials, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
@@ -573,11 +568,11 @@ def simulate_trials_many(
     Parameters
     ----------
     cases : mapping of key to (algorithm, population)
-        What is run; the keys are those of the result and of error messages.
+        The cases to run; their keys are used in the result and in error messages.
     n_runs : int or mapping of key to int
         Number of trials of each case, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
@@ -590,6 +585,6 @@ def simulate_trials_many(
     Raises
     ------
     ValueError
-        If an argument is out of range or of another type; the message has the key of the case.
+        If an argument is out of range or of another type; the message contains the key of the case.
     """
     return run_cases(cases, _trial, n_runs, seed, n_jobs)

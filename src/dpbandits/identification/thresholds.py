@@ -1,7 +1,7 @@
-"""What a stopping rule compares its statistic with: each threshold once, for fixed confidence δ.
+"""Thresholds of stopping rules with fixed confidence δ.
 
-The functions named ``…_kernel`` are for compiled loops: they check nothing, and know a threshold
-by its place in `RULES`. The others check their arguments and call them.
+The functions named ``…_kernel`` are for compiled loops: they check nothing, and identify a
+threshold by its index in `RULES`. The others check their arguments and call them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 RULES = ("chernoff", "union", "theoretical", "separate", "heuristic", "published")
-"""All thresholds for released batches; compiled functions know them by their places here."""
+"""All thresholds for released batches; compiled functions identify them by their indices here."""
 GAUSSIAN_RULES = ("theoretical", "heuristic", "published")
 """Those of `gaussian_threshold`."""
 PAIR_RULES = ("chernoff", "union")
-"""Those that `pair_constant` is for."""
+"""Those of `pair_constant`."""
 _CHERNOFF, _UNION, _, _, _HEURISTIC, _PUBLISHED = range(6)
 
 _ZETA_2 = math.pi**2 / 6
@@ -42,7 +42,7 @@ _Numbers = tuple[float, float]
 
 
 def _check_pair(name: str, value: Any) -> Pair:
-    """Return two whole numbers of at least 1."""
+    """Return two integers of at least 1."""
     try:
         first, second = value
     except (TypeError, ValueError):
@@ -80,7 +80,7 @@ def gamma_tail_kernel(log_inverse: float) -> float:
     """
     if log_inverse <= 0.0:
         return 0.0
-    # above the root: 1 + c ≤ (1 + L)·e^√(2L) here
+    # start above the root: 1 + c ≤ (1 + L)·e^√(2L) here
     c = log_inverse + math.sqrt(2.0 * log_inverse) + math.log1p(log_inverse)
     for _ in range(100):
         step = (c - math.log1p(c) - log_inverse) * (1.0 + c) / c
@@ -116,16 +116,16 @@ def gamma_tail_point(log_inverse: Annotated[float, between(-1e100, 1e100)]) -> f
 
 @checked_arguments
 def pair_constant(rule: str, delta: _Confidence, n_arms: ArmCount, exponent: _Exponent) -> float:
-    """Return what a threshold for pairs of released batches needs of δ, K and s.
+    """Return the part of a threshold for pairs of released batches that depends on δ, K and s.
 
     log((K − 1)·ζ(s)²/δ) for "chernoff", and 2·log(K·ζ(s)/δ) for "union".
 
     Parameters
     ----------
     rule : {"chernoff", "union"}
-        Which threshold: `chernoff_threshold` or `union_threshold`.
+        The threshold: `chernoff_threshold` or `union_threshold`.
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     n_arms : int
         Number K ≥ 2 of arms.
     exponent : float
@@ -156,7 +156,7 @@ def pair_threshold_kernel(
     Parameters
     ----------
     kind : int
-        Place of "chernoff" or "union" in `RULES`.
+        Index of "chernoff" or "union" in `RULES`.
     constant, exponent : float
         `pair_constant`, and its exponent s.
     first, second : int
@@ -177,13 +177,13 @@ def chernoff_threshold(
 ) -> float:
     """Return c with (1 + c)·e^−c = δ/((K − 1)·ζ(s)²·(k·k′)^s): log(1/δ) to leading order.
 
-    A transportation cost of two arms, calibrated to their noise, that is above it is evidence
-    enough: :prf:ref:`thm-chernoff-correct`.
+    A transportation cost of two arms, calibrated to their noise, above this threshold is sufficient
+    evidence: :prf:ref:`thm-chernoff-correct`.
 
     Parameters
     ----------
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     n_arms : int
         Number K ≥ 2 of arms.
     first, second : int
@@ -216,7 +216,7 @@ def union_threshold(
     Parameters
     ----------
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     n_arms : int
         Number K ≥ 2 of arms.
     first, second : int
@@ -267,7 +267,7 @@ def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second
     Parameters
     ----------
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     n_arms : int
         Number K ≥ 2 of arms.
     first, second : int
@@ -288,7 +288,7 @@ def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second
 
 @kernel
 def customary_threshold_kernel(delta: float, pulls: float) -> float:
-    """Return log((1 + log t)/δ): what experiments with Top Two customarily use, without a proof.
+    """Return log((1 + log t)/δ), customary in experiments with Top Two, without a proof.
 
     Parameters
     ----------
@@ -312,13 +312,13 @@ def customary_threshold_kernel(delta: float, pulls: float) -> float:
 
 @kernel
 def _sampling_log(delta: float, n_arms: int, k: float, j: float) -> float:
-    # half of δ goes to the rewards of all pairs of batches
+    # half of δ is for the rewards of all pairs of batches
     return math.log(2 * (n_arms - 1) * _ZETA_2**2 / delta) + 2 * math.log(k * j)
 
 
 @kernel
 def _noise_log(delta: float, n_arms: int, k: float) -> float:
-    # the other half goes to the noise of all batches
+    # the other half is for the noise of all batches
     return math.log(2 * n_arms * _ZETA_2 * (k * k) / delta)
 
 
@@ -331,7 +331,7 @@ def gaussian_threshold_kernel(
     Parameters
     ----------
     kind : int
-        Place of the word in `RULES`.
+        Index of the word in `RULES`.
     delta, epsilon : float
         Confidence δ and privacy budget ε.
     n_arms : int
@@ -344,7 +344,7 @@ def gaussian_threshold_kernel(
     float
         The threshold.
     """
-    k, j = float(releases[0]), float(releases[1])  # their products are not whole numbers of 64 bits
+    k, j = float(releases[0]), float(releases[1])  # floats, as their products exceed 64 bits
     n, m = batches
     if kind == _HEURISTIC:
         private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2
@@ -370,7 +370,7 @@ def gaussian_threshold(
     releases: _Pair,
     batches: _Pair,
 ) -> float:
-    """Return what AdaP-TT compares (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)) with.
+    """Return the threshold of AdaP-TT for (μ̃_ã − μ̃_a)²/(2(1/n + 1/n′)).
 
     With k, k′ the arms' numbers of releases, n, n′ the sizes of their last batches, and
     C(x) = x + log x, it is
@@ -384,9 +384,7 @@ def gaussian_threshold(
     Parameters
     ----------
     kind : {"theoretical", "heuristic", "published"}
-        Which threshold.
-    delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        The threshold. delta : float Allowed probability δ in (0, 1) of a wrong recommendation.
     epsilon : float
         Privacy budget ε > 0, ``inf`` included.
     n_arms : int
@@ -443,7 +441,7 @@ def separate_threshold_kernel(
 def separate_threshold(
     delta: _Confidence, epsilon: Budget, n_arms: ArmCount, releases: _Pair, batches: _Pair
 ) -> float:
-    """Return the gap of two released means that a wrong order exceeds with a small probability.
+    """Return the gap of two released means that is rarely exceeded if their order is wrong.
 
     √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε). Proof: Hoeffding's
     inequality and the Laplace tails, added up as in :prf:ref:`prop-adap`.
@@ -451,7 +449,7 @@ def separate_threshold(
     Parameters
     ----------
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     epsilon : float
         Privacy budget ε > 0, ``inf`` included.
     n_arms : int

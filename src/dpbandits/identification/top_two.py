@@ -1,4 +1,4 @@
-"""Top Two without privacy: what the private algorithms are compared with."""
+"""Top Two without privacy: the baseline of the private algorithms."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class TopTwo(IdentificationAlgorithm):
 
     One pull of each arm; then, before every pull, the leader B has the largest empirical mean μ̂,
     and the challenger the least W_{B,a} + log N_a, where W_{B,a} = N_B·kl(μ̂_B, u) + N_a·kl(μ̂_a, u)
-    is what it costs that both arms have one mean u (the "EB-TCI" rule of Jourdan et al. 2022).
+    is the cost of a common mean u of both arms (the "EB-TCI" rule of Jourdan et al. 2022).
     The leader is played in the share β of the rounds in which it leads. The rule stops, also
     before every pull, when W_{ã,b} is above the threshold for ã = argmax μ̂ and every b ≠ ã.
 
     Deviation: the proved threshold. Those of Kaufmann & Koolen (2021) have log log N in place of
-    ½·log N and greater constants; this one is smaller at the sizes of interest.
+    ½·log N and larger constants; this one is smaller at the sizes of interest.
 
     Parameters
     ----------
     delta : float
-        Probability δ in (0, 1) of a wrong recommendation that is allowed.
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     leader_share : float
-        Share β in (0, 1) of an arm's rounds as the leader in which it is played.
+        Share β in (0, 1) of an arm's rounds as leader in which it is played.
     threshold : {"proved", "customary"}
-        "proved" is `thresholds.mixture_threshold`, which is δ-correct. "customary" is what
-        experiments use, log((1 + log t)/δ) after t pulls; nothing is proved for it.
+        "proved" is `thresholds.mixture_threshold`, which is δ-correct. "customary" is the threshold
+        common in experiments, log((1 + log t)/δ) after t pulls, which has no proof.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class TopTwo(IdentificationAlgorithm):
 
 
 def kl(x: float, y: float) -> float:
-    """Return the relative entropy of two Bernoulli laws.
+    """Return the relative entropy of two Bernoulli distributions.
 
     Parameters
     ----------

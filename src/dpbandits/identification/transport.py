@@ -1,14 +1,14 @@
-"""Transportation costs: how strongly weighted estimates of two arms say which mean is greater.
+"""Transportation costs: evidence of weighted estimates for the order of two arms' means.
 
-For estimates x_a > x_b, anywhere on the line, with weights w_a and w_b,
+For real estimates x_a > x_b with weights w_a and w_b,
 
     W = min over 0 ≤ u ≤ 1 of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u),
 
 and W̃ is the same with the calibrated d̃⁻ and d̃⁺ of `dpbandits.divergences`: Jourdan & Azize (2025),
 reconstructed. The minimiser u lies between low = max(x_b, 0) and high = min(x_a, 1); W has a closed
 form (:prf:ref:`lem-plain-cost`), and W̃ is found by Newton's method (:prf:ref:`lem-saddle`). u is
-kept as its distances y from low and z from high, both to full relative accuracy, so that neither a
-tiny gap nor a mean near 0 or 1 costs digits.
+kept as its distances y from low and z from high, both to full relative accuracy, so that no digits
+are lost for a tiny gap or a mean near 0 or 1.
 """
 
 from __future__ import annotations
@@ -32,25 +32,23 @@ from dpbandits.divergences import (
 
 __all__ = ["calibrated_cost", "transportation_cost"]
 
-_TOLERANCE = 1e-4  # of the last step of Newton's: u errs by about its square, the cost by that of u
+_TOLERANCE = 1e-4  # of Newton's last step: squared, about the error of u; again, of the cost
 _FINE = 1e-8  # the same, of u alone
 _SHORT = 0.05  # a step that Newton's method may take without a bracket
 _LONGEST_STEP = 4.0
 _FARTHEST = 690.0
 _CORNER = 1e-12
 _QUICK_ROUNDS, _ROUNDS = 12, 400
-_PATIENCE = 20  # after so many rounds one bisection, against cycles
+_PATIENCE = 20  # rounds between two bisections, against cycles
 
 
 class SaddleStart(NamedTuple):
-    """Where the search for the minimiser of W̃ begins: as `calibrated_cost_kernel` returned it.
+    """Start of the search for the minimiser of W̃, as returned by `calibrated_cost_kernel`.
 
-    Attributes
-    ----------
-    tilt_a, tilt_b : float
-        Tilts λ/ε of both arms; what is outside (0, 1) stands for none.
+    Attributes ---------- tilt_a, tilt_b : float
+        Tilts λ/ε of both arms; a value outside (0, 1) means none.
     u : float
-        The minimiser; what is not between the means stands for none.
+        The minimiser; a value that is not between the means means none.
 
     Examples
     --------
@@ -67,7 +65,7 @@ class SaddleStart(NamedTuple):
 
 
 FROM_NOTHING = SaddleStart(0.0, 0.0, -1.0)
-"""Stands for a search that knows no point to begin at."""
+"""Start of a search without a known point."""
 
 
 class _CostProblem(NamedTuple):
@@ -94,7 +92,7 @@ class _Side(NamedTuple):
 
 @kernel(error_model="numpy")
 def _clip(x: float) -> float:
-    """Return the point of [0, 1] that is nearest to x."""
+    """Return the point of [0, 1] nearest to x."""
     return min(max(x, 0.0), 1.0)
 
 
@@ -127,10 +125,10 @@ def _upper_at_its_limit(
     x: float, xc: float, wall: float, limit_weight: float, free_weight: float, offset: float,
     width: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the distances of u from x and the far end, if the other arm, above, is tilted by ε.
+    """Return the distances of u from x and the far end, if the other, larger arm is tilted by ε.
 
     u − x is the positive root y of (w + v)·y² + (v·(x + α) − w·(1 − 2x))·y − w·x(1 − x), with v the
-    weight of x and w that of the other arm; near an end at 1 (`wall` 0), 1 − u keeps its digits.
+    weight of x and w that of the other arm; near an end at 1 (`wall` 0), 1 − u keeps all digits.
     """
     if x <= 0.0 or xc <= 0.0:
         return 0.0, width
@@ -158,7 +156,7 @@ def _distances(
     if math.isinf(epsilon):
         return y, z
     shrink, offset = math.exp(-epsilon), 1.0 / math.expm1(min(epsilon, 700.0))
-    limit_a, limit_b = 1.0, 0.0  # u below which arm a is at its limit, and above which arm b is
+    limit_a, limit_b = 1.0, 0.0  # arm a is limited for u below the first, arm b above the second
     if mean_a < 1.0:
         limit_a = mean_a * shrink / (mean_a * shrink + (1.0 - mean_a))
     if mean_b > 0.0:
@@ -171,7 +169,7 @@ def _distances(
         u = share_a + lean
         lower, upper = u < limit_b, u > limit_a
         y, z = u - low, (share_b - lean) - (1.0 - high)
-        # an error of u moves the cost little; one of y + z would move it much
+        # the cost is insensitive to an error of u, but not to one of y + z
         if y < z:
             y = min(max(y, 0.0), width)
             z = width - y
@@ -189,7 +187,7 @@ def _distances(
 
 @kernel(error_model="numpy")
 def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -> float:
-    """Return u where it has to be an end of its interval, and otherwise −1."""
+    """Return u if it must be an end of its interval, and otherwise −1."""
     if mean_b >= 1.0 or weight_b == 0.0:
         return _clip(mean_a)
     if mean_a <= 0.0 or weight_a == 0.0:
@@ -199,7 +197,7 @@ def _at_an_end(mean_a: float, mean_b: float, weight_a: float, weight_b: float) -
 
 @kernel(error_model="numpy")
 def _weighted(weight: float, divergence: float) -> float:
-    """Return w·d, and 0 for w = 0 also if d is infinite."""
+    """Return w·d, and 0 for w = 0 even if d is infinite."""
     return weight * divergence if weight > 0.0 else 0.0
 
 
@@ -212,9 +210,9 @@ def transportation_cost_kernel(
     Parameters
     ----------
     mean_a : float
-        x_a: a true mean, or an estimate anywhere on the line.
+        x_a: a true mean, or an estimate, which can be any real number.
     mean_b : float
-        x_b: a true mean, or an estimate anywhere on the line.
+        x_b: a true mean, or an estimate, which can be any real number.
     weight_a : float
         w_a ≥ 0.
     weight_b : float
@@ -272,7 +270,7 @@ def _calibrated_end(problem: _CostProblem) -> float:
 def _start(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float, u: float
 ) -> tuple[float, float]:
-    """Return y and z of a given u or, if that is not an inner point, about those of W."""
+    """Return y and z of a given u or, if that is not an inner point, roughly those of W."""
     y, z = u - _clip(mean_b), _clip(mean_a) - u
     if not (y > 0.0 and z > 0.0):
         width = _clip(mean_a) - _clip(mean_b)
@@ -289,7 +287,7 @@ def _start(
 def _respond(side: _Side, t: float, exact: bool) -> tuple[float, float, float, float, float]:
     """Return the tilt, p − u, its logarithmic slope, the rewards' share, and the size of a step.
 
-    Unless it has to be exact, the tilt is that after one step of Newton's, if it is short.
+    Unless `exact`, the tilt is that after one step of Newton's method, if the step is short.
     """
     x, xc, u, uc, gap, rate, epsilon = side
     if 0.0 < t < 1.0 and rate > 0.0 and not exact:
@@ -318,7 +316,7 @@ def _balance(
 ) -> tuple[float, float, float, float, float, float, float]:
     """Return the quotient that is 1 at the minimiser, and the slope of its logarithm by log(y/z).
 
-    Then both tilts, how they follow u, and the size of their steps.
+    Also return both tilts, their slopes in u, and the sizes of their steps.
     """
     mean_a, mean_b, weight_a, weight_b, rate_a, rate_b, epsilon = problem
     u, uc, gap_a, gap_b = place(y, z, mean_a, mean_b)
@@ -333,7 +331,7 @@ def _balance(
 
 @kernel(error_model="numpy")
 def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
-    """Return y and z after log(y/z) has grown by a step; their sum stays."""
+    """Return y and z after log(y/z) has grown by a step; their sum is unchanged."""
     grow = math.exp(-abs(step))
     grown, left = (y * grow, z) if step < 0.0 else (y, z * grow)
     scale = (y + z) / (grown + left)
@@ -342,7 +340,7 @@ def _shifted(y: float, z: float, step: float) -> tuple[float, float]:
 
 @kernel(error_model="numpy")
 def _follow(t: float, shift: float) -> float:
-    """Return t after a shift that does not leave (0, 1)."""
+    """Return t after a shift, kept within (0, 1)."""
     return t + shift if 0.0 < t + shift < 1.0 else t
 
 
@@ -406,14 +404,14 @@ def calibrated_cost_kernel(
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     """Return W̃, its minimiser, tilts and slopes, for single numbers and without checks.
 
-    For ε ≥ 10^80, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and all else is that of W.
+    For ε ≥ 10^80, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and everything else is that of W.
 
     Parameters
     ----------
     mean_a : float
-        x_a: a true mean, or an estimate anywhere on the line.
+        x_a: a true mean, or an estimate, which can be any real number.
     mean_b : float
-        x_b: a true mean, or an estimate anywhere on the line.
+        x_b: a true mean, or an estimate, which can be any real number.
     weight_a : float
         w_a ≥ 0.
     weight_b : float
@@ -425,7 +423,7 @@ def calibrated_cost_kernel(
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     start : SaddleStart
-        Where to begin.
+        Start of the search.
 
     Returns
     -------
@@ -475,15 +473,15 @@ def transportation_cost(
 ) -> tuple[Floats, Floats]:
     """Return W = min over u of w_a·d⁻(x_a, u) + w_b·d⁺(x_b, u), and the minimising u.
 
-    The arrays are broadcast. Where x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1]; it is
-    infinite where ε is and a weighted estimate is outside.
+    The arrays are broadcast. If x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1]; it is
+    infinite if ε is and a weighted estimate is outside [0, 1].
 
     Parameters
     ----------
     mean_a : array_like of float
-        x_a: true means, or estimates anywhere on the line.
+        x_a: true means, or estimates, which can be any real numbers.
     mean_b : array_like of float
-        x_b: true means, or estimates anywhere on the line.
+        x_b: true means, or estimates, which can be any real numbers.
     weight_a : array_like of float
         w_a ≥ 0: shares, or numbers of pulls.
     weight_b : array_like of float
@@ -494,7 +492,7 @@ def transportation_cost(
     Returns
     -------
     cost : numpy.ndarray of float
-        W, of the shape that the arguments have together.
+        W, of the broadcast shape of the arguments.
     u : numpy.ndarray of float
         The minimiser, of the same shape.
 
@@ -525,14 +523,12 @@ def calibrated_cost(
 ) -> tuple[Floats, Floats]:
     """Return W̃ = min over u of w_a·d̃⁻(x_a, u, r_a) + w_b·d̃⁺(x_b, u, r_b), and the minimising u.
 
-    The arrays are broadcast. Where x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1].
+    The arrays are broadcast. If x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1].
 
-    Parameters
-    ----------
-    mean_a : array_like of float
-        x_a: true means, or estimates anywhere on the line.
+    Parameters ---------- mean_a : array_like of float
+        x_a: true means, or estimates, which can be any real numbers.
     mean_b : array_like of float
-        x_b: true means, or estimates anywhere on the line.
+        x_b: true means, or estimates, which can be any real numbers.
     weight_a : array_like of float
         w_a ≥ 0: shares, or numbers of pulls.
     weight_b : array_like of float
@@ -547,7 +543,7 @@ def calibrated_cost(
     Returns
     -------
     cost : numpy.ndarray of float
-        W̃, of the shape that the arguments have together.
+        W̃, of the broadcast shape of the arguments.
     u : numpy.ndarray of float
         The minimiser, of the same shape.
 
