@@ -1,9 +1,9 @@
-"""Configurations and functions whose annotations say what is allowed, and check it.
+"""Configurations and functions whose arguments are checked by their annotations.
 
 The annotation of a field of a `Configuration`, or of a parameter of a function with the decorator
-`checked_arguments`, names its check: ``epsilon: Budget`` is a float, positive or infinite. What is
-kept, or handed to the function, is what the check returns: a NumPy scalar becomes a number of
-Python, which neither overflows nor has fewer digits.
+`checked_arguments`, is its check: ``epsilon: Budget`` is a float, positive or infinite. The checked
+value is stored, or passed to the function: a NumPy scalar becomes a Python number, which neither
+overflows nor has fewer digits.
 """
 
 from __future__ import annotations
@@ -54,29 +54,29 @@ R = TypeVar("R")
 
 
 MOST_COUNTED = 2**62
-"""The most that anything here is counted to, unless an annotation says otherwise."""
+"""Largest count, unless an annotation says otherwise."""
 LONGEST = 10**20_000
-"""The longest horizon of a theorem that is asked for a formula, and never played.
+"""Longest horizon of a theorem, which is only put into a formula and never played.
 
-Claims about the limit of large horizons look at one of 10^10 000.
+Claims about the limit of large horizons use one of 10^10 000.
 """
 
 
 def whole(minimum: int, maximum: int = MOST_COUNTED) -> Check:
-    """Return the check of a whole number: ``Annotated[int, whole(1)]``.
+    """Return the check of an integer: ``Annotated[int, whole(1)]``.
 
     Parameters
     ----------
     minimum : int
-        Least number that is allowed.
+        Smallest allowed number.
     maximum : int
-        Greatest number that is allowed: 2⁶², so that counts neither overflow 64 bits nor a float.
+        Largest allowed number; by default 2⁶², so that counts overflow neither 64 bits nor a float.
 
     Returns
     -------
     callable
-        From name and value of an argument to the value as an int; a ValueError says what is
-        allowed.
+        Takes name and value of an argument, and returns the value as an int; a ValueError states
+        the allowed values.
 
     Examples
     --------
@@ -92,15 +92,15 @@ def between(low: float, high: float) -> Check:
     Parameters
     ----------
     low : float
-        Least number that is allowed.
+        Smallest allowed number.
     high : float
-        Greatest number that is allowed.
+        Largest allowed number.
 
     Returns
     -------
     callable
-        From name and value of an argument to the value as a float; a ValueError says what is
-        allowed.
+        Takes name and value of an argument, and returns the value as a float; a ValueError states
+        the allowed values.
 
     Examples
     --------
@@ -134,7 +134,7 @@ Positive = Annotated[float, check_positive]
 
 
 def _check_of(hint: Any) -> tuple[Check | None, bool]:
-    """Return what an annotation checks, and whether None is allowed as well."""
+    """Return the check of an annotation, and whether None is allowed as well."""
     if get_origin(hint) in (Union, types.UnionType):
         checks = [_check_of(part)[0] for part in get_args(hint) if part is not type(None)]
         return (checks[0] if len(checks) == 1 else None), type(None) in get_args(hint)
@@ -147,10 +147,10 @@ def _check_of(hint: Any) -> tuple[Check | None, bool]:
 
 
 def _checks_of(subject: Any, names: typing.Iterable[str]) -> tuple[tuple[str, Check, bool], ...]:
-    """Return name, check and whether None is allowed, for each of the names that has a check."""
+    """Return name, check and whether None is allowed, for each name with a check."""
     try:
         hints = typing.get_type_hints(subject, include_extras=True)
-    except NameError:  # a reader's class, whose annotations mean something elsewhere only
+    except NameError:  # a custom class, whose annotations can be resolved only in its own module
         hints = {}
     found = ((name, *_check_of(hints.get(name))) for name in names)
     return tuple((name, check, optional) for name, check, optional in found if check is not None)
@@ -163,13 +163,13 @@ def _checks(kind: Any) -> tuple[tuple[str, Check, bool], ...]:
 
 
 def _unless_none(check: Check) -> Check:
-    """Return the check that lets None pass as well."""
+    """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
 
 @cache
 def _argument_checks(function: Any) -> tuple[tuple[int, str, Check], ...]:
-    """Return place, beyond all others if keyword-only, name and check of each parameter."""
+    """Return position (beyond all others if keyword-only), name and check of each parameter."""
     parameters = inspect.signature(function).parameters
     places = {
         name: sys.maxsize if parameter.kind is parameter.KEYWORD_ONLY else place
@@ -182,20 +182,20 @@ def _argument_checks(function: Any) -> tuple[tuple[int, str, Check], ...]:
 
 
 REFUSED = "If an argument is of another type or out of range."
-"""When every checked function, and every configuration, raises a ValueError."""
+"""Condition for the ValueError of every checked function and configuration."""
 _AFTER_RETURNS = re.compile(
     r"^( *)(Raises|Warns|Warnings|See Also|Notes|References|Examples)\n\1-+\n", re.MULTILINE
 )
 
 
 def with_raises(docstring: str | None) -> str | None:
-    r"""Write the ValueError of the checks into a docstring, before what else it says in Raises.
+    r"""Add the ValueError of the checks to a docstring, as the first entry of Raises.
 
     Parameters
     ----------
     docstring : str or None
-        Docstring. None, as with ``python -OO``, a single line, and one with `REFUSED` stay as they
-        are.
+        Docstring. None, as with ``python -OO``, a single line, and one with `REFUSED` are returned
+        unchanged.
 
     Returns
     -------
@@ -225,23 +225,23 @@ def with_raises(docstring: str | None) -> str | None:
 
 
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments of a function as its annotations say, and hand on the checked values.
+    """Check the arguments of a function by its annotations, and pass on the checked values.
 
-    The body sees what the checks return, never what was given: the rule for every public function
-    that has numbers among its arguments. Loops call private functions, without checks. The
-    docstring gets the ValueError by itself (`with_raises`); it says only what else is raised.
+    The body sees only checked values: use it for every public function with numbers among its
+    arguments. Loops call private functions, without checks. The ValueError is added to the
+    docstring automatically (`with_raises`); write only other errors there.
 
     Parameters
     ----------
     function : callable
-        Function or method. An annotation such as `Budget`, or ``Annotated[int, whole(1)]``, names
-        the check of a parameter; ``Fraction | None`` also lets None pass. Parameters without a
-        check, and defaults, are handed on as they are.
+        Function or method. An annotation such as `Budget`, or ``Annotated[int, whole(1)]``, is the
+        check of a parameter; ``Fraction | None`` also accepts None. Parameters without a check, and
+        defaults, are passed on unchanged.
 
     Returns
     -------
     callable
-        Function with the same signature. It raises the ValueError of the check that fails.
+        Function with the same signature. It raises the ValueError of a failed check.
 
     Examples
     --------
@@ -273,16 +273,16 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Configuration:
-    """Base of the frozen dataclasses: fields are checked, and keep what their check returns.
+    """Base of the frozen dataclasses: fields are checked, and contain the checked values.
 
-    The annotation of a field names its check: ``epsilon: Budget`` is a float, positive or infinite.
-    A subclass that must compare fields with each other extends ``__post_init__`` and calls this
-    one first.
+    The annotation of a field is its check: ``epsilon: Budget`` is a float, positive or infinite. A
+    subclass that must compare fields with each other extends ``__post_init__`` and calls this one
+    first.
 
     Raises
     ------
     ValueError
-        If a field is not what its annotation allows.
+        If a field is not allowed by its annotation.
 
     Examples
     --------
@@ -299,14 +299,14 @@ class Configuration:
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Write into the docstring what a refused field raises, if it describes fields."""
+        """Add the ValueError of invalid fields to the docstring, if it describes fields."""
         super().__init_subclass__(**kwargs)
         own = vars(cls).get("__doc__")
         if own and ("Parameters\n" in own or "Attributes\n" in own):
             cls.__doc__ = with_raises(own)
 
     def __post_init__(self) -> None:
-        """Check every field, and keep what its check returns."""
+        """Check every field, and store the checked value."""
         kind: Any = type(self)
         for name, check, optional in _checks(kind):
             value = getattr(self, name)

@@ -1,9 +1,9 @@
-"""Divergences between Bernoulli laws, as private best-arm identification weighs them.
+"""Divergences between Bernoulli distributions for private best-arm identification.
 
-Jourdan & Azize (2025). The copy of the paper that the book had holds no formulas; these are
-reconstructed from what reviews and replies say of them. With m(λ, u) = log(1 − u + u·e^λ), every
-divergence here is a Legendre transform of m, restricted to tilts |λ| ≤ ε and, if calibrated, with
-a penalty for the Laplace noise:
+Jourdan & Azize (2025). Our copy of the paper contains no formulas; these are reconstructed from the
+reviews and replies. With m(λ, u) = log(1 − u + u·e^λ), every divergence here is a Legendre
+transform of m, restricted to tilts |λ| ≤ ε and, if calibrated, with a penalty for the Laplace
+noise:
 
     d⁻(x, u) = sup {λx − m(λ, u) : 0 ≤ λ ≤ ε},
     d̃⁻(x, u, r) = sup {λx − m(λ, u) + r·log(1 − λ²/ε²) : 0 ≤ λ < ε},
@@ -11,8 +11,8 @@ a penalty for the Laplace noise:
 for u < x, and both also for private estimates x outside [0, 1]; d⁺(x, u) = d⁻(1 − x, 1 − u); and
 d_ε = d⁻ + d⁺ = min over z of ε·|x − z| + kl(z, u) (:prf:ref:`lem-two-forms`). The functions named
 ``…_kernel`` are for single numbers, in compiled code and without checks. The inner ones take a
-number together with its complement (xc = 1 − x) and the gap x − u, so that the mirror image costs
-no digits, nor does a gap far below x and u. The others broadcast arrays.
+number together with its complement (xc = 1 − x) and the gap x − u, so that no digits are lost in
+mirroring or for a gap far below x and u. The others broadcast arrays.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ __all__ = [
 ]
 
 ENDLESS = 1e80
-"""From this ε on the noise costs nothing in double precision: d̃ is computed as d.
+"""From this ε on the noise has no effect in double precision: d̃ is computed as d.
 
 With λ* the tilt at which d = d⁻(x, u) has its maximum, d ≥ d̃ ≥ λ*x − m(λ*, u) + r·log(1 − λ*²/ε²),
 and log(1 − s) ≥ −2s for 0 ≤ s ≤ 1/2: d − d̃ ≤ 2rλ*²/ε² ≤ 2rλ*²·10⁻¹⁶⁰ if 2λ*² ≤ ε². Doubles
 x and u strictly between 0 and 1 have λ* = logit x − logit u < 1500. Where x or u leaves (0, 1),
 both are about ε·(x − u), beyond any evidence that is asked for.
 """
-GREATEST = 1 / SMALLEST  # that an argument may be, up to its sign
+GREATEST = 1 / SMALLEST  # largest absolute value of an argument
 _SMALL = 0.01  # below this relative change the series has more digits than the logarithm
 _TINY_TILT = 1e-3  # the same for the cumulant
 _HUGE_RATIO = 1e300
-_TOLERANCE = 1e-8  # of tilts; what is maximised is flat there, so that its error is the square
+_TOLERANCE = 1e-8  # of tilts; the objective is flat at its maximum, so its error is the square
 _SPACING = 1.2e-16  # of doubles just below 1
 _ROUNDS = 300
 _STEPS = 200  # of Newton's method for an index
 _RESOLUTION = 2.3e-16  # of an index in [0, 1]
-_PATIENCE = 10  # after so many rounds one bisection, against cycles
+_PATIENCE = 10  # rounds between two bisections, against cycles
 
 
 @kernel(error_model="numpy")
@@ -101,7 +101,7 @@ def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
 
 @kernel(error_model="numpy")
 def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return λx − m(λ, u), where the tilted mean is at most x: so that no terms cancel.
+    """Return λx − m(λ, u), if the tilted mean is at most x, so that no terms cancel.
 
     Parameters
     ----------
@@ -226,10 +226,10 @@ def tilt(
     """Maximise λx − m(λ, u) + r·log(1 − λ²/ε²) over 0 ≤ λ < ε; λ is 0 if the gap is not positive.
 
     The tilt t = λ/ε shifts the rewards' mean from u to p and the noise's from 0 to
-    c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is where p + c = x. Where the noise takes most of
-    a further shift, Newton's method solves t = c⁻¹(x − p), and where the rewards take it,
-    λ = logit(x − c) − logit u: each is nearly linear there, and a short step means a small error.
-    Else p + c = x itself is linearised; a step that leaves the bracket is one of bisection.
+    c = 2ρt/(1 − t²), ρ = r/ε, and the maximum is at p + c = x. If the noise takes most of a further
+    shift, Newton's method solves t = c⁻¹(x − p), and if the rewards do, λ = logit(x − c) − logit u:
+    each is nearly linear there, and a short step means a small error. Otherwise p + c = x itself is
+    linearised; a step that leaves the bracket is replaced by bisection.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def tilt(
     epsilon : float
         Privacy budget ε, positive and finite.
     start : float
-        The first t that is tried, or a default if not strictly between 0 and 1.
+        First t of the search; a default is used if it is not strictly between 0 and 1.
 
     Returns
     -------
@@ -361,7 +361,7 @@ def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
     Parameters
     ----------
     x : float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     y : float
         A mean, in [0, 1].
     epsilon : float
@@ -384,11 +384,11 @@ def calibrated_minus_kernel(x: float, u: float, ratio: float, epsilon: float) ->
     Parameters
     ----------
     x : float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : float
         A mean, in [0, 1].
     ratio : float
-        Number r ≥ 0 of Laplace variables a reward.
+        Number r ≥ 0 of Laplace variables per reward.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -407,11 +407,11 @@ def calibrated_plus_kernel(x: float, u: float, ratio: float, epsilon: float) -> 
     Parameters
     ----------
     x : float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : float
         A mean, in [0, 1].
     ratio : float
-        Number r ≥ 0 of Laplace variables a reward.
+        Number r ≥ 0 of Laplace variables per reward.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -429,16 +429,16 @@ def calibrated_plus_tangent(
 ) -> tuple[float, float]:
     """Return d̃⁺(x, u, r), and s for which its slope in u is s/(u(1 − u)).
 
-    d̃⁺ is convex in u: the line through its value lies below it. Of the slope 10⁻⁷ may be wrong.
+    d̃⁺ is convex in u: its tangent lies below it. The relative error of the slope is up to 10⁻⁷.
 
     Parameters
     ----------
     x : float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : float
         A mean, in [0, 1].
     ratio : float
-        Number r ≥ 0 of Laplace variables a reward.
+        Number r ≥ 0 of Laplace variables per reward.
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
 
@@ -447,7 +447,7 @@ def calibrated_plus_tangent(
     value : float
         The divergence.
     shift : float
-        By how much the best tilt moves the mean of the rewards.
+        Shift of the rewards' mean by the best tilt.
 
     Examples
     --------
@@ -467,24 +467,24 @@ def calibrated_plus_tangent(
 def calibrated_upper_kernel(x: float, n: float, k: float, epsilon: float, level: float) -> float:
     """Return max {q in [0, 1] : n·d̃⁺(x, q, k/n) ≤ level}, 0 if there is no such q.
 
-    The largest mean that an estimate does not refute: the index of DP-KLUCB, and with ε = ∞ that
+    The largest mean that is consistent with an estimate: the index of DP-KLUCB, and with ε = ∞ that
     of KL-UCB. d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges.
 
     Parameters
     ----------
     x : float
-        Estimate of a mean, anywhere on the line.
+        Estimate of a mean, any real number.
     n, k : float
         Numbers of rewards and of Laplace variables in it; n positive.
     epsilon : float
         Privacy budget ε > 0, inf for kl.
     level : float
-        Evidence that is allowed, in nats, at least 0.
+        Allowed evidence, in nats, at least 0.
 
     Returns
     -------
     float
-        The largest q, to rounding.
+        The largest q, up to rounding.
 
     Examples
     --------
@@ -526,21 +526,21 @@ _LIMITS = {
 
 
 def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int = 1) -> Floats:
-    """Return a kernel's value, or several of them, for arguments that are checked and broadcast.
+    """Return a kernel's value, or several, for checked and broadcast arguments.
 
     Parameters
     ----------
     kernel : callable
-        A function of single numbers, whose parameters have the names that divergences use.
+        A function of single numbers, whose parameters are named as in the divergences.
     *arguments : array_like of float
         Its arguments; their shapes are broadcast.
     n_out : int
-        How many values the kernel returns.
+        Number of values that the kernel returns.
 
     Returns
     -------
     numpy.ndarray of float
-        The values, of the shape that the arguments have together.
+        The values, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -560,14 +560,14 @@ def kl(x: ArrayLike, y: ArrayLike) -> Floats:
     Parameters
     ----------
     x : array_like of float
-        A mean, or an estimate anywhere on the line.
+        A mean, or an estimate, which can be any real number.
     y : array_like of float
         A mean, in [0, 1].
 
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -583,19 +583,19 @@ def kl(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return |x − y|, the total variation between two Bernoulli laws.
+    """Return |x − y|, the total-variation distance of two Bernoulli distributions.
 
     Parameters
     ----------
     x : array_like of float
-        The mean of the first law, in [0, 1].
+        Mean of the first distribution, in [0, 1].
     y : array_like of float
-        The mean of the second law, in [0, 1].
+        Mean of the second distribution, in [0, 1].
 
     Returns
     -------
     numpy.ndarray of float
-        The distance, of the shape that the arguments have together.
+        The distance, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -613,14 +613,14 @@ def total_variation(x: ArrayLike, y: ArrayLike) -> Floats:
 def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d_ε(x, y), the divergence of best-arm identification under ε-differential privacy.
 
-    It is kl(x, y) where |logit x − logit y| ≤ ε; elsewhere εx − log(1 + y·(e^ε − 1)) for x > y and
+    It is kl(x, y) if |logit x − logit y| ≤ ε; otherwise εx − log(1 + y·(e^ε − 1)) for x > y and
     −εx − log(1 − y·(1 − e^−ε)) for x < y. It is at most kl(x, y) and at most ε·|x − y|.
     Source: Jourdan & Azize (2025).
 
     Parameters
     ----------
     x : array_like of float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     y : array_like of float
         A mean, in [0, 1].
     epsilon : array_like of float
@@ -629,7 +629,7 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -649,12 +649,12 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
 def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d⁻(x, u): d_ε(x, u) for u < x, and 0 for u ≥ x.
 
-    The evidence of an estimate x against a mean of at most u.
+    It is the evidence of an estimate x against a mean of at most u.
 
     Parameters
     ----------
     x : array_like of float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : array_like of float
         A mean, in [0, 1].
     epsilon : array_like of float
@@ -663,7 +663,7 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -681,12 +681,12 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
 def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     """Return d⁺(x, u) = d⁻(1 − x, 1 − u): d_ε(x, u) for u > x, and 0 for u ≤ x.
 
-    The evidence of an estimate x against a mean of at least u.
+    It is the evidence of an estimate x against a mean of at least u.
 
     Parameters
     ----------
     x : array_like of float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : array_like of float
         A mean, in [0, 1].
     epsilon : array_like of float
@@ -695,7 +695,7 @@ def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -710,24 +710,24 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
 
     n·d̃⁻ is the exact Chernoff exponent, for a deviation up to x, of the mean of n rewards
     Bernoulli(u) and rn Laplace variables of scale 1/ε (:prf:ref:`lem-rate`). It is 0 for u ≥ x, at
-    most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, whatever r ≥ 0. From
+    most d⁻(x, u), and tends to it as r → 0; for ε = ∞ it is the one-sided kl, for every r ≥ 0. From
     ε = 10^80 on it is d⁻ to double precision, and computed so.
 
     Parameters
     ----------
     x : array_like of float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : array_like of float
         A mean, in [0, 1].
     ratio : array_like of float
-        Number r ≥ 0 of Laplace variables a reward.
+        Number r ≥ 0 of Laplace variables per reward.
     epsilon : array_like of float
         Privacy budget ε > 0; ``inf`` is allowed.
 
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------
@@ -748,18 +748,18 @@ def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Array
     Parameters
     ----------
     x : array_like of float
-        A mean, or a private estimate anywhere on the line.
+        A mean, or a private estimate, which can be any real number.
     u : array_like of float
         A mean, in [0, 1].
     ratio : array_like of float
-        Number r ≥ 0 of Laplace variables a reward.
+        Number r ≥ 0 of Laplace variables per reward.
     epsilon : array_like of float
         Privacy budget ε > 0; ``inf`` is allowed.
 
     Returns
     -------
     numpy.ndarray of float
-        The divergence, of the shape that the arguments have together.
+        The divergence, of the broadcast shape of the arguments.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an algorithm promises about privacy, as data."""
+"""Privacy guarantees of algorithms, as data."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ Delta = Annotated[float, partial(check_range, low=0.0, high=_BELOW_1, allowed="[
 class PrivacyGuarantee(Configuration):
     """A declared privacy guarantee of an algorithm's whole output sequence.
 
-    It speaks of real numbers. Outputs that are floats with noise, as the sums of a counter or a
-    private mean, are refuted by their last bits (:prf:ref:`prop-last-bits`); pulls are not known to
-    be, and noise in whole numbers is private as computed (`dpbandits.mechanisms.DiscreteLaplace`).
+    It refers to real numbers. For outputs that are floats with noise, such as the sums of a counter
+    or a private mean, the last bits violate it (:prf:ref:`prop-last-bits`); for pulls no such
+    violation is known, and integer noise is private as computed
+    (`dpbandits.mechanisms.DiscreteLaplace`).
 
     Attributes
     ----------
     model : {"central", "local"}
-        Who is trusted: the algorithm sees raw rewards ("central"), or only noised ones ("local").
+        Trust model: the algorithm sees raw rewards ("central"), or only noisy ones ("local").
     epsilon : float
         Bound ε > 0 on the log ratio of output probabilities on neighbouring reward streams;
         ``inf`` means that nothing is promised.
     delta : float
         Probability mass outside that bound, in [0, 1); 0 is pure differential privacy.
     unit : {"event"}
-        What is protected. "event": one reward, at one time step.
+        Unit of protection. "event": one reward, at one time step.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class PrivacyGuarantee(Configuration):
 
     @property
     def is_private(self) -> bool:
-        """Whether anything is promised."""
+        """Whether any privacy is promised."""
         return math.isfinite(self.epsilon)
 
     def __str__(self) -> str:
@@ -70,7 +71,7 @@ NO_PRIVACY = PrivacyGuarantee("central", math.inf)
 
 
 def check_guarantee(guarantee: object) -> None:
-    """Refuse what is neither None nor a guarantee.
+    """Raise if not None or a guarantee.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def check_guarantee(guarantee: object) -> None:
     Raises
     ------
     ValueError
-        If it is something else.
+        If it is neither.
     """
     if guarantee is not None:
         example = 'PrivacyGuarantee("central", 1.0)'
@@ -88,7 +89,7 @@ def check_guarantee(guarantee: object) -> None:
 
 
 class Guaranteed:
-    """Base of what declares a guarantee.
+    """Base of the classes that declare a guarantee.
 
     Examples
     --------
@@ -98,12 +99,12 @@ class Guaranteed:
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised about the privacy of the whole output."""
+        """Promised privacy of the whole output."""
         return NO_PRIVACY
 
     @checked_arguments
     def guarantee_at(self, horizon: Count) -> PrivacyGuarantee:
-        """Return what is promised of runs of one length.
+        """Return the guarantee of runs of a given length.
 
         Parameters
         ----------
@@ -121,8 +122,8 @@ class Guaranteed:
 class Labelled(Guaranteed):
     """Base of the three kinds of algorithms: each concrete class has a label and a source.
 
-    A class is concrete if it defines all abstract methods, unless it is made with the keyword
-    ``abstract=True``, as a base that only other classes complete.
+    A class is concrete if it defines all abstract methods, unless it is defined with the keyword
+    ``abstract=True``, as a base that only subclasses complete.
 
     Raises
     ------
@@ -149,7 +150,7 @@ of other classes
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         """Check the label and the source of a concrete class."""
         super().__init_subclass__(**options)
-        # the set of abstract methods is not there yet
+        # the set of abstract methods is not computed yet
         methods = (getattr(cls, name, None) for name in dir(cls))
         if abstract or any(getattr(each, "__isabstractmethod__", False) for each in methods):
             return
