@@ -1,4 +1,4 @@
-"""Choosing by counts: one option, or none, with all of the budget on each count."""
+"""Choice by counts: one option, or none, with the whole budget on each count."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ _Size = Annotated[int, whole(1, LONGEST)]
 
 @dataclass(frozen=True)
 class CountChoice(Guaranteed, Configuration):
-    """Choose one of m options by how many of n samples each has, or choose none. Ours.
+    """Choose one of m options by its count among n samples, or choose none. Ours.
 
     With F the distribution function of Lap(1/ε) and a threshold θ ≥ n/2, option j is chosen with
-    probability M·F(c_j − θ), c_j its count, and none with what is left. Each sample belongs to one
-    option at most, so Σc_j ≤ n, and M = 1/(1 + F(n − 2θ) + (m − 2)F(−θ)) leaves something.
-    ε-differentially private where one sample is changed: :prf:ref:`lem-count-choice`. The
-    exponential mechanism needs an exponent of ε/2 for that, as one change moves two counts.
+    probability M·F(c_j − θ), with c_j its count, and none with the remaining probability. Each
+    sample belongs to at most one option, so Σc_j ≤ n, and with M = 1/(1 + F(n − 2θ) + (m − 2)F(−θ))
+    that is positive. The choice is ε-differentially private for a change of one sample:
+    :prf:ref:`lem-count-choice`. The exponential mechanism needs an exponent of ε/2 for that, since
+    one change affects two counts.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class CountChoice(Guaranteed, Configuration):
 
     @property
     def weight(self) -> float:
-        """M, below which all probabilities stay."""
+        """M, an upper bound on all probabilities."""
         crossing = self._cdf(self.size - 2.0 * self.threshold)
         return 1.0 / (1.0 + crossing + (self.options - 2) * self._cdf(-self.threshold))
 
@@ -80,7 +81,7 @@ class CountChoice(Guaranteed, Configuration):
 
     @checked_arguments
     def probability(self, count: Annotated[int, whole(0, LONGEST)]) -> float:
-        """Return M·F(c − θ), with which an option of count c is chosen.
+        """Return M·F(c − θ), the probability of an option of count c.
 
         Parameters
         ----------
@@ -103,8 +104,8 @@ class CountChoice(Guaranteed, Configuration):
         rng : numpy.random.Generator
             Source of the choice, from which one or two numbers are drawn.
         counts : mapping of int to int
-            Number of an option, from 0 to m − 1 → its count; what is not there has 0. Together
-            they count n samples at most, which is not checked.
+            Number of an option, from 0 to m − 1 → its count; missing options have 0. The counts
+            must add up to at most n, which is not checked.
 
         Returns
         -------

@@ -1,12 +1,12 @@
-"""Private counters: running sums of a stream, all of them together with one privacy guarantee.
+"""Private counters: running sums of a stream, with one privacy guarantee for all of them.
 
-Each counter cuts the stream into blocks, gives the sum of a block one Laplace variable when the
-block ends, and keeps it; a private sum adds the noisy blocks that make it up. (Noise drawn anew for
-each sum would show the first element in every one of them, and cost a budget each time.) A
-`KaryTree` subtracts blocks as well, and draws their noise ahead.
+Each counter cuts the stream into blocks, adds one Laplace variable to the sum of a block when the
+block ends, and keeps the result; a private sum adds up its noisy blocks. (Fresh noise for each sum
+would reveal the first element again in every sum, at the cost of a budget each time.) A `KaryTree`
+subtracts blocks as well, and draws their noise ahead.
 
-The guarantees are proved for real numbers. Sums that are released as floats are refuted by their
-last bits (:prf:ref:`prop-last-bits`): what is to be released takes a `DiscreteCounter`.
+The guarantees are proved for real numbers. For sums released as floats the last bits violate them
+(:prf:ref:`prop-last-bits`): use a `DiscreteCounter` for releases.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ __all__ = [
 ]
 
 SPLITS = ("half", "full")
-_laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
+_laplace = interpreted(laplace)  # the compiled one is slow to accept a generator
 _Length = Annotated[int, whole(1, 2**62)]
 _Horizon = Annotated[int, whole(1, LONGEST)]
 _LogTerm = Annotated[float, between(0.0, 1e15)]
 
 MOST_ARITY = 101
-"""Greatest arity of a `KaryTree`: up to it no sum has more than 500 Laplace variables."""
+"""Largest arity of a `KaryTree`: up to it no sum has more than 500 Laplace variables."""
 _Error = Annotated[str, functools.partial(check_choice, choices=("mean", "greatest"))]
 
 
@@ -73,11 +73,11 @@ def _odd(name: str, value: object) -> int:
 
 
 HYBRID_STATE = TREE_LEVELS + 1
-"""Size of the row of numbers that `next_hybrid_noise` keeps of a counter."""
+"""Size of a counter's row in the state of `next_hybrid_noise`."""
 
 
 class Counter(Guaranteed, Configuration, abc.ABC):
-    """A mechanism that gives out private running sums: a frozen dataclass with a budget.
+    """A mechanism that releases private running sums: a frozen dataclass with a budget.
 
     Base of the counters. A subclass has a field `epsilon` and defines `drawn`.
 
@@ -113,7 +113,7 @@ class Counter(Guaranteed, Configuration, abc.ABC):
         Returns
         -------
         low, high : float
-            Ends of the range; [0, 1] unless a subclass says otherwise.
+            Ends of the range; [0, 1] unless overridden.
 
         Raises
         ------
@@ -134,17 +134,17 @@ class Counter(Guaranteed, Configuration, abc.ABC):
         Returns
         -------
         scale : float or None
-            Scale of the variable that is drawn with the element, in units of the stream; None if
-            none is.
+            Scale of the variable drawn with the element, in units of the stream; None if there is
+            none.
         nodes : int
             Levels of the nodes in the sum, as bits; 0 if the variable is that of a block, whose
             noise stays in all later sums.
         """
 
     def budget_at(self, n: int) -> tuple[float, int]:
-        """Return the budget of the n-th element's variable, and how many nodes share it.
+        """Return the budget of the n-th element's variable, and the number of nodes that share it.
 
-        Its scale is their ratio, nodes over budget; `DiscreteCounter` needs it as a fraction.
+        Its scale is nodes over budget; `DiscreteCounter` needs it as a fraction.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Counter(Guaranteed, Configuration, abc.ABC):
         budget : float
             Budget of all variables that an element of this block can be in.
         nodes : int
-            How many they are at most.
+            Most such variables.
 
         Raises
         ------
@@ -171,8 +171,8 @@ class Counter(Guaranteed, Configuration, abc.ABC):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            Source of the noise, for runs that are to be repeated: whoever knows its seed can take
-            the noise away. By default `dpbandits.mechanisms.secure_generator`.
+            Source of the noise, for repeatable runs: anyone who knows its seed can subtract the
+            noise. By default `dpbandits.mechanisms.secure_generator`.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class RunningCounter:
     mechanism : Counter
         The counter's configuration.
     rng : numpy.random.Generator or None
-        Source of the noise; None only where a subclass draws without it.
+        Source of the noise; None only for subclasses that do not use it.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class RunningCounter:
         self._length = 0
         self._sum = 0.0
         self._blocks_noise = 0.0
-        self._nodes = [0.0] * TREE_LEVELS  # of the latest node of each level
+        self._nodes = [0.0] * TREE_LEVELS  # noise of the latest node of each level
         self._released = 0.0
 
     def add(self, x: float) -> float:
@@ -220,7 +220,7 @@ class RunningCounter:
         Parameters
         ----------
         x : float
-            The element, in the range that the mechanism's `bounds` give it.
+            The element, within the mechanism's `bounds`.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class RunningCounter:
         return self._released
 
     def _release(self, n: int) -> float:
-        """Return what is released when the n-th element has been added."""
+        """Return the release after the n-th element."""
         scale, nodes = self._mechanism.drawn(n)
         if scale is None:
             return self._released
@@ -258,7 +258,7 @@ class RunningCounter:
         return self._value(self._sum + self._blocks_noise + sum(in_sum))
 
     def _element(self, x: float) -> float:
-        """Return what is added for an element."""
+        """Return the contribution of an element to the sum."""
         return x
 
     def _noise(self, n: int, scale: float) -> float:
@@ -266,7 +266,7 @@ class RunningCounter:
         return _laplace(self._rng, scale) if scale > 0.0 else 0.0
 
     def _value(self, total: float) -> float:
-        """Return what is released for a noisy total."""
+        """Return the release of a noisy total."""
         return total
 
 
@@ -282,7 +282,7 @@ class _Tree(Counter):
 
     @property
     def levels(self) -> int:
-        """Number of levels L = ⌊log2 T⌋ + 1, for blocks of sizes 1, 2, 4, … that can end by T."""
+        """Number of levels L = ⌊log2 T⌋ + 1: blocks of sizes 1, 2, 4, … can end by T."""
         return self.horizon.bit_length()
 
 
@@ -290,9 +290,9 @@ class _Tree(Counter):
 class BinaryTree(_Tree):
     """Binary-tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010).
 
-    The prefix of length n is cut into the dyadic blocks of n's binary digits. A stream element
-    lies in at most L = ⌊log2 T⌋ + 1 released blocks, so that noise of scale L/ε on every block
-    makes all prefix sums together ε-differentially private. Proof: :prf:ref:`lem-tree`.
+    The prefix of length n is cut into the dyadic blocks of n's binary digits. A stream element is
+    in at most L = ⌊log2 T⌋ + 1 released blocks, so that noise of scale L/ε on every block makes all
+    prefix sums together ε-differentially private. Proof: :prf:ref:`lem-tree`.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class BinaryTree(_Tree):
         Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
         noise.
     horizon : int
-        Greatest stream length T ≥ 1.
+        Largest stream length T ≥ 1.
 
     Examples
     --------
@@ -326,7 +326,7 @@ class BinaryTree(_Tree):
 
     @checked_arguments
     def error_quantile(self, beta: Fraction) -> float:
-        """Return what the error of one prefix sum exceeds with probability at most β.
+        """Return a bound that the error of one prefix sum exceeds with probability at most β.
 
         A sum Y of at most L independent Laplace variables of scale b satisfies
         P(|Y| > x) ≤ 2 exp(−x²/(8ν²)) for ν ≥ b√L and x ≤ √8 ν²/b (Chan, Shi & Song 2011,
@@ -346,7 +346,7 @@ class BinaryTree(_Tree):
 
     @checked_arguments
     def error_width(self, log_term: Positive) -> float:
-        """Return the bound of `error_quantile` also where β would be too small for a float.
+        """Return the bound of `error_quantile` for a β that may be too small for a float.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class BinaryTree(_Tree):
         Returns
         -------
         float
-            What P(error of one prefix sum > x) does not exceed, at most 1.
+            Bound on P(error of one prefix sum > x), at most 1.
         """
         if self.node_scale == 0:
             return 0.0
@@ -381,10 +381,10 @@ class BinaryTree(_Tree):
 
     @property
     def prefixes(self) -> tuple[int, ...]:
-        """Say how many n from 1 to T have each number of binary ones, from 1 to L.
+        """Count the n from 1 to T with each number of binary ones, from 1 to L.
 
-        A sum of n elements has as many nodes as n has binary ones. An n ≤ T agrees with T + 1
-        above some binary one of T + 1, at place i say, has 0 there, and any i digits below: with r
+        A sum of n elements has as many nodes as n has binary ones. An n ≤ T agrees with T + 1 above
+        some binary one of T + 1, say at place i, has 0 there, and arbitrary digits below: with r
         ones above, there are C(i, j − r) such n with j ones.
         """
         numbers = [0] * (self.levels + 1)
@@ -398,17 +398,17 @@ class BinaryTree(_Tree):
 
     @checked_arguments
     def union_error(self, threshold: Number) -> float:
-        """Return Σ P(error of the sum of n elements > x) over n = 1, …, T, by their exact laws.
+        """Return Σ P(error of the sum of n elements > x) over n = 1, …, T, by exact distributions.
 
         Parameters
         ----------
         threshold : float
-            Bound x ≥ 0 on the size of the errors, in units of the stream.
+            Bound x ≥ 0 on the absolute errors, in units of the stream.
 
         Returns
         -------
         float
-            What P(some error > x) does not exceed, to 12 digits; it may be above 1.
+            Bound on P(some error > x), to 12 digits; it may be above 1.
         """
         if self.node_scale == 0:
             return 0.0
@@ -416,7 +416,7 @@ class BinaryTree(_Tree):
 
     @checked_arguments
     def union_width(self, log_term: _LogTerm) -> float:
-        """Return the least x for which `union_error` is at most e^−ℓ, as `laplace_union_width`.
+        """Return the least x for which `union_error` is at most e^−ℓ, like `laplace_union_width`.
 
         Proof: :prf:ref:`lem-tree-exact`.
 
@@ -428,13 +428,13 @@ class BinaryTree(_Tree):
         Returns
         -------
         float
-            Bound x on the size of all T errors, in units of the stream, rounded up.
+            Bound x on all T absolute errors, in units of the stream, rounded up.
         """
         return self.node_scale * laplace_union_width(log_term, self.prefixes)
 
     @checked_arguments
     def quantile_width(self, log_term: _LogTerm) -> float:
-        """Return `union_width` as it would be if all T sums had as many nodes as there are levels.
+        """Return the `union_width` for T sums that all have as many nodes as there are levels.
 
         Parameters
         ----------
@@ -444,7 +444,8 @@ class BinaryTree(_Tree):
         Returns
         -------
         float
-            What the sum of L nodes exceeds in size with probability e^−ℓ/T, rounded up.
+            Bound that the sum of L nodes exceeds in absolute value with probability e^−ℓ/T, rounded
+            up.
         """
         numbers = (0,) * (self.levels - 1) + (self.horizon,)
         return self.node_scale * laplace_union_width(log_term, numbers)
@@ -456,20 +457,20 @@ class AdaptiveTree(_Tree):
 
     The i-th element lies in [−B_i, B_i], B_i = b·i^g non-decreasing. Blocks are those of
     `BinaryTree`; the variable of a block that ends with element n has scale 2·B_n·L/ε. All prefix
-    sums together are ε-differentially private. Proof: :prf:ref:`lem-adaptive`. Bounds that
-    decreased would break this: the noise of the block that ends last would be too small for its
-    first elements.
+    sums together are ε-differentially private. Proof: :prf:ref:`lem-adaptive`. Decreasing bounds
+    would violate this: the noise of the block that ends last would be too small for its first
+    elements.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0 of the whole stream; ``inf`` adds no noise.
     horizon : int
-        Greatest stream length T ≥ 1.
+        Largest stream length T ≥ 1.
     first_bound : float
-        Bound b > 0 on the size of the first element.
+        Bound b > 0 on the absolute value of the first element.
     growth : float
-        Exponent g, from 0, a `BinaryTree` for [−b, b], to 1000.
+        Exponent g, from 0 (a `BinaryTree` for [−b, b]) to 1000.
 
     Examples
     --------
@@ -487,13 +488,13 @@ class AdaptiveTree(_Tree):
         return 2 * self.levels / self.epsilon
 
     def _bound(self, n: int) -> float:
-        """Return B_n without checks: a counter asks for it at every element."""
+        """Return B_n without checks: a counter needs it at every element."""
         found: float = self.first_bound * float(n) ** self.growth
         return found
 
     @checked_arguments
     def bound(self, n: _Horizon) -> float:
-        """Return B_n = b·n^g, what the n-th element may not exceed in size.
+        """Return B_n = b·n^g, the bound on the absolute value of the n-th element.
 
         Parameters
         ----------
@@ -534,9 +535,9 @@ class AdaptiveTree(_Tree):
     def error_factor(self, log_term: Positive) -> float:
         """Return M = L·min (ℓ − L·log(1 − λ²))/λ, the error of a prefix sum in units of 2·B_n/ε.
 
-        The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and is
-        below the negative with as much: Chernoff's bound at its optimum, 0 < λ < 1. Every λ gives a
-        bound; the best one is found by bisection. Proof: :prf:ref:`lem-adaptive`.
+        The noise of the prefix of length n exceeds 2·B_n·M/ε with probability at most e^−ℓ, and
+        likewise for −2·B_n·M/ε: Chernoff's bound at its optimum, 0 < λ < 1. The bound is valid for
+        every λ; the best one is found by bisection. Proof: :prf:ref:`lem-adaptive`.
 
         Parameters
         ----------
@@ -549,7 +550,7 @@ class AdaptiveTree(_Tree):
             The factor M.
         """
         low, high = 0.0, 1.0
-        for _ in range(50):  # 2Lλ²/(1 − λ²) + L·log(1 − λ²) grows with λ and is to be ℓ
+        for _ in range(50):  # 2Lλ²/(1 − λ²) + L·log(1 − λ²) increases with λ and must equal ℓ
             middle = (low + high) / 2
             square = middle * middle
             rises = self.levels * (2 * square / (1 - square) + math.log1p(-square))
@@ -559,7 +560,7 @@ class AdaptiveTree(_Tree):
 
     @checked_arguments
     def error_width(self, n: _Horizon, log_term: Positive) -> float:
-        """Return what the error of the prefix of length n exceeds with probability at most 2·e^−ℓ.
+        """Return a bound that the error of a prefix exceeds with probability at most 2·e^−ℓ.
 
         Parameters
         ----------
@@ -577,7 +578,7 @@ class AdaptiveTree(_Tree):
 
     @checked_arguments
     def error_quantile(self, n: _Horizon, beta: Fraction) -> float:
-        """Return what the error of the prefix of length n exceeds with probability at most β.
+        """Return a bound that the error of a prefix exceeds with probability at most β.
 
         Parameters
         ----------
@@ -594,15 +595,15 @@ class AdaptiveTree(_Tree):
         return self.error_width(n, math.log(2 / beta))
 
 
-# ----------------------------------------------------------- of known length, and an exact law
+# -------------------------------------------------- of known length, with an exact distribution
 
 
 class _Exact(Counter):
-    """Base of the counters whose errors have a law that is computed exactly."""
+    """Base of the counters with an exactly computed error distribution."""
 
     @abc.abstractmethod
     def noise_terms(self, length: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return how many Laplace variables the sum at `length` has of each scale.
+        """Return the number of Laplace variables of each scale in the sum at `length`.
 
         Parameters
         ----------
@@ -624,7 +625,7 @@ class _Exact(Counter):
 
     @checked_arguments
     def error_quantile(self, beta: Fraction, length: _Length) -> float:
-        """Return what the error of the sum at `length` exceeds with probability β: exact.
+        """Return the exact bound that the error of the sum at `length` exceeds with probability β.
 
         Parameters
         ----------
@@ -636,20 +637,19 @@ class _Exact(Counter):
         Returns
         -------
         float
-            Quantile of the size of the error, in units of the stream.
+            Quantile of the absolute error, in units of the stream.
         """
         return laplace_sum_quantile(beta, *self.noise_terms(length))
 
     @checked_arguments
     def error_probability(self, threshold: Number, length: _Length) -> float:
-        """Return the probability that the error of the sum at `length` exceeds `threshold`: exact.
+        """Return the exact probability that the error of the sum at `length` exceeds `threshold`.
 
         Parameters
         ----------
         threshold : float
-            Bound on the size of the error, in units of the stream.
-        length : int
-            Number of elements, from 1 to 2^62.
+            Bound on the absolute error, in units of the stream. length : int Number of elements,
+            from 1 to 2^62.
 
         Returns
         -------
@@ -663,14 +663,14 @@ class _Exact(Counter):
 class KaryTree(_Exact):
     """k-ary tree with negative digits (Andersson, Pagh, Steiner & Torkamani 2025), for odd k.
 
-    A prefix length is written in base k with digits from −(k − 1)/2 to (k − 1)/2. Above digit j
-    stands a multiple of k^(j+1); a positive digit d adds the d nodes of size k^j after it, a
-    negative one subtracts the −d nodes before it. These may end later than the prefix does: only
-    their noise is needed, as the exact sums of blocks beyond n cancel, and it is drawn ahead. With
-    the least h for which h digits write all lengths up to T an element lies in at most h nodes that
-    are ever used, so that noise of scale h/ε on each makes all prefix sums together
-    ε-differentially private, also if the stream depends on the sums. The noise at n is a sum of as
-    many Laplace variables as the sizes of n's digits add up to. Proof: :prf:ref:`thm-kary`.
+    A prefix length is written in base k with digits from −(k − 1)/2 to (k − 1)/2. The digits above
+    digit j form a multiple of k^(j+1); a positive digit d adds the d nodes of size k^j after it, a
+    negative one subtracts the −d nodes before it. These may end after the prefix: only their noise
+    is needed, since the exact sums of blocks beyond n cancel, and it is drawn ahead. With the least
+    h for which h digits represent all lengths up to T, an element is in at most h nodes that are
+    ever used, so that noise of scale h/ε on each makes all prefix sums together ε-differentially
+    private, even if the stream depends on the sums. The number of Laplace variables in the noise at
+    n is the sum of the absolute values of n's digits. Proof: :prf:ref:`thm-kary`.
 
     Parameters
     ----------
@@ -678,9 +678,9 @@ class KaryTree(_Exact):
         Privacy budget ε > 0 of the whole stream, whose elements are in [0, 1]; ``inf`` adds no
         noise.
     horizon : int
-        Greatest stream length T, from 1 to 2⁶².
+        Largest stream length T, from 1 to 2⁶².
     arity : int
-        k, odd, from 3 to 101. `best_arity` finds the one with the least error.
+        k, odd, from 3 to 101. `best_arity` returns the one with the least error.
 
     Examples
     --------
@@ -728,7 +728,7 @@ class KaryTree(_Exact):
         Raises
         ------
         ValueError
-            If `n` is greater than T.
+            If `n` is larger than T.
         """
         if n > self.horizon:
             raise ValueError(f"n={n} is out of range; allowed: from 1 to horizon={self.horizon}")
@@ -745,7 +745,7 @@ class KaryTree(_Exact):
     def drawn(self, n: int) -> tuple[float | None, int]:
         """Return the scale of the noise of each node, and the levels of the digits that are not 0.
 
-        How many variables are drawn with the n-th element depends on the elements before.
+        The number of variables drawn with the n-th element depends on the elements before.
 
         Parameters
         ----------
@@ -770,21 +770,21 @@ class KaryTree(_Exact):
 
     @property
     def prefixes(self) -> tuple[int, ...]:
-        """Say how many n from 1 to T have noise of 1, of 2, … nodes, up to h·(k − 1)/2.
+        """Count the n from 1 to T with noise of 1, 2, … nodes, up to h·(k − 1)/2.
 
-        A number with the digits of T down to some place, a smaller one there and any below is
-        smaller than T, and every smaller one is of this kind. Those up to 0, so counted, are taken
-        away.
+        A number with the digits of T down to some place, a smaller digit there and any digits below
+        is smaller than T, and every smaller number is of this form. Those up to 0, counted in the
+        same way, are subtracted.
         """
         up_to_horizon = self._sums_up_to(self._digits(self.horizon))
         up_to_zero = self._sums_up_to((0,) * self.levels)
         return tuple(a - b for a, b in zip(up_to_horizon, up_to_zero, strict=True))[1:]
 
     def _sums_up_to(self, digits: tuple[int, ...]) -> list[int]:
-        """Return how many numbers of h digits, up to one, have each sum of their sizes."""
+        """Count the numbers of h digits, up to one of them, by the sum of their absolute digits."""
         half = (self.arity - 1) // 2
         found, above = [0] * (self.levels * half + 1), 0
-        below = [[1]]  # how many numbers of j digits, of either sign, have each sum
+        below = [[1]]  # for each sum, how many numbers of j digits, of either sign, have it
         for _ in digits:
             longer = [0] * (len(below[-1]) + half)
             for digit in range(-half, half + 1):
@@ -801,12 +801,12 @@ class KaryTree(_Exact):
 
     @property
     def total_nodes(self) -> int:
-        """Number of nodes in the sums at n = 1, …, T, those that are subtracted included."""
+        """Number of nodes in the sums at n = 1, …, T, including subtracted ones."""
         zero = (0,) * self.levels
         return self._nodes_up_to(self._digits(self.horizon)) - self._nodes_up_to(zero)
 
     def _nodes_up_to(self, digits: tuple[int, ...]) -> int:
-        """Return how many nodes all numbers of h digits have together, up to one of them."""
+        """Return the total number of nodes of all numbers of h digits, up to one of them."""
         half, nodes, above = (self.arity - 1) // 2, 0, 0
         for place in reversed(range(len(digits))):
             numbers = self.arity**place
@@ -818,7 +818,7 @@ class KaryTree(_Exact):
 
     @property
     def most_nodes(self) -> int:
-        """Greatest number of nodes in the sum at any n from 1 to T."""
+        """Largest number of nodes in the sum at any n from 1 to T."""
         return max(m for m, number in enumerate(self.prefixes, 1) if number)
 
     @property
@@ -828,15 +828,15 @@ class KaryTree(_Exact):
 
     @property
     def greatest_variance(self) -> float:
-        """Greatest variance of the noise at any n from 1 to T, in squared units of the stream."""
+        """Largest variance of the noise at any n from 1 to T, in squared units of the stream."""
         return 2 * self.node_scale**2 * self.most_nodes
 
     @checked_arguments
     def union_width(self, log_term: _LogTerm) -> float:
         """Return the least x with Σ P(error of the sum of n elements > x) ≤ e^−ℓ over n ≤ T.
 
-        By the exact laws, as `laplace_union_width`. Proof: :prf:ref:`lem-tree-exact`, with the
-        numbers of `prefixes`.
+        It uses the exact distributions, like `laplace_union_width`. Proof:
+        :prf:ref:`lem-tree-exact`, with the numbers of `prefixes`.
 
         Parameters
         ----------
@@ -846,13 +846,13 @@ class KaryTree(_Exact):
         Returns
         -------
         float
-            Bound x on the size of all T errors, in units of the stream, rounded up.
+            Bound x on all T absolute errors, in units of the stream, rounded up.
         """
         return self.node_scale * laplace_union_width(log_term, self.prefixes)
 
 
 class _RunningKaryTree(RunningCounter):
-    """A running `KaryTree`: it keeps the noise of the nodes about one boundary of each level."""
+    """A running `KaryTree`: it stores the noise of the nodes around one boundary of each level."""
 
     _mechanism: KaryTree
 
@@ -878,14 +878,14 @@ class _RunningKaryTree(RunningCounter):
 
 @checked_arguments
 def best_arity(horizon: _Length, error: _Error = "mean") -> int:
-    """Return the k for which a `KaryTree` has the least variance, of all odd k from 3 to 101.
+    """Return the odd k from 3 to 101 for which a `KaryTree` has the least variance.
 
     Parameters
     ----------
     horizon : int
-        Greatest stream length T, from 1 to 2⁶².
+        Largest stream length T, from 1 to 2⁶².
     error : {"mean", "greatest"}
-        The variance on average over the prefixes, or the greatest of them.
+        The variance on average over the prefixes, or the largest.
 
     Returns
     -------
@@ -898,7 +898,7 @@ def best_arity(horizon: _Length, error: _Error = "mean") -> int:
     (13, 17, 17)
     """
 
-    def variance(arity: int) -> int:  # over 2/ε², and on average times T
+    def variance(arity: int) -> int:  # over 2/ε², and for the average times T
         tree = KaryTree(1.0, horizon, arity)
         nodes = tree.total_nodes if error == "mean" else tree.most_nodes
         return tree.levels**2 * nodes
@@ -914,8 +914,8 @@ class LogarithmicCounter(_Exact):
     """Logarithmic mechanism (Chan, Shi & Song 2011, §4), for a stream of any length.
 
     The blocks {1}, {2}, {3, 4}, {5, …, 8}, … end at the powers of two, and their variables have
-    scale 1/ε. The private sum of the stream up to 2^k adds k + 1 blocks; between powers of two the
-    latest one stands. All private sums together are ε-differentially private. Proof:
+    scale 1/ε. The private sum of the stream up to 2^k adds k + 1 blocks; between powers of two it
+    stays unchanged. All private sums together are ε-differentially private. Proof:
     :prf:ref:`thm-counters`.
 
     Parameters
@@ -958,16 +958,16 @@ class HybridCounter(_Exact):
     A logarithmic counter with noise of scale 1/ε₁ gives the sums at the powers of two. Between 2^k
     and 2^(k+1) a tree with k levels, whose nodes have noise of scale k/ε₂, gives the sum since 2^k.
     Every element draws one variable, of the block or node that ends with it. All sums together are
-    (ε₁ + ε₂)-differentially private, and from n = 4 on for no smaller budget. Proof:
+    (ε₁ + ε₂)-differentially private, and from n = 4 on not for any smaller budget. Proof:
     :prf:ref:`thm-counters`.
 
     Parameters
     ----------
     epsilon : float
-        Budget ε > 0, which `split` cuts or not; the stream's elements are in [0, 1]. ``inf`` adds
+        Budget ε > 0, which `split` halves or not; the stream's elements are in [0, 1]. ``inf`` adds
         no noise.
     split : {"half", "full"}
-        ε₁ = ε₂ = ε/2, as Chan, Shi & Song have it; or ε₁ = ε₂ = ε, 2ε-differentially private, as
+        ε₁ = ε₂ = ε/2, as in Chan, Shi & Song; or ε₁ = ε₂ = ε, 2ε-differentially private, as
         Tossou & Dimitrakakis (2016, §2.3) describe the noise of the powers of two.
 
     Examples

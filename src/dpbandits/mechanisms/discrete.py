@@ -1,13 +1,13 @@
-"""Noise that is a whole number, drawn exactly: the discrete Laplace law, and counters with it.
+"""Integer noise, drawn exactly: the discrete Laplace distribution, and counters with it.
 
-Everything is whole-number arithmetic on uniform random bits, as Canonne, Kamath & Steinke (2020)
-have it: no logarithm, no rounding, no float. So the law is exact, and a released number shows no
-last bits. Proof: :prf:ref:`thm-discrete-sampler`. Bits come from the operating system's secure
-generator, or from a generator that is given, so that a run can be repeated. How long a draw takes
-depends on what is drawn; who can measure that learns something that no law of outputs covers.
+Everything is integer arithmetic on uniform random bits, as in Canonne, Kamath & Steinke (2020): no
+logarithm, no rounding, no float. So the distribution is exact, and the last bits of a release leak
+nothing. Proof: :prf:ref:`thm-discrete-sampler`. Bits come from the operating system's secure
+generator, or from a given generator, so that a run can be repeated. The duration of a draw depends
+on its value; privacy does not cover an attacker who can measure it.
 
-Algorithms that compare private statistics and show only which arms they pull draw `laplace`; their
-guarantees speak of real numbers.
+Algorithms that compare private statistics and reveal only their pulls draw `laplace`; their
+guarantees refer to real numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WholeCounter = BinaryTree | HybridCounter | LogarithmicCounter
 
 
 class _Bits:
-    """Uniform random bits, and whole numbers made of them."""
+    """Uniform random bits, and integers made of them."""
 
     def __init__(self, rng: Rng | None) -> None:
         self._rng = rng
@@ -72,7 +72,7 @@ class _Bits:
     def happens(self, numerator: int, denominator: int) -> bool:
         """Return True with probability exp(−γ), for γ = numerator/denominator in [0, 1].
 
-        The first k of 1, 2, … for which an event of probability γ/k fails is odd with that
+        The first k of 1, 2, … for which an event of probability γ/k fails is odd with this
         probability.
         """
         k = 1
@@ -82,7 +82,7 @@ class _Bits:
 
 
 def _discrete_laplace(rate: Fraction, bits: _Bits) -> int:
-    """Return a whole number k with probability proportional to exp(−rate·|k|)."""
+    """Return an integer k with probability proportional to exp(−rate·|k|)."""
     s, t = rate.numerator, rate.denominator
     while True:
         rest = bits.below(t)
@@ -93,32 +93,32 @@ def _discrete_laplace(rate: Fraction, bits: _Bits) -> int:
             turns += 1
         size = (rest + t * turns) // s
         negative = bits.below(2) == 1
-        if size > 0 or not negative:  # or zero would come twice
+        if size > 0 or not negative:  # else zero would count twice
             return -size if negative else size
 
 
 @functools.lru_cache(maxsize=256)
 def _rate(epsilon: float, sensitivity: int) -> Fraction:
-    """Return ε/sensitivity: a float is a fraction, and is taken as exactly that."""
+    """Return ε/sensitivity as an exact fraction of the float."""
     return Fraction(epsilon) / sensitivity
 
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Configuration):
-    """Noise for whole numbers: P(Z = k) is proportional to e^(−ε|k|/Δ), drawn exactly.
+    """Noise for integers: P(Z = k) is proportional to e^(−ε|k|/Δ), drawn exactly.
 
     Pseudo-code: :prf:ref:`alg-discrete`.
 
-    A whole number that one person moves by at most Δ is ε-differentially private with this noise:
-    not up to rounding, but as it is computed. Proof: :prf:ref:`thm-discrete-private`. The float ε
-    is taken as the fraction that it is.
+    An integer that one person changes by at most Δ is ε-differentially private with this noise: not
+    only up to rounding, but as computed. Proof: :prf:ref:`thm-discrete-private`. The float ε is
+    used as an exact fraction.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` adds no noise.
     sensitivity : int
-        By how much one person moves the number: Δ ≥ 1.
+        Δ ≥ 1: largest change of the number by one person.
 
     Examples
     --------
@@ -139,8 +139,8 @@ class DiscreteLaplace(Configuration):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            Source of random bits; without one, the operating system's secure generator, whose
-            draws nobody can repeat.
+            Source of random bits; by default the operating system's secure generator, whose draws
+            nobody can repeat.
 
         Returns
         -------
@@ -152,15 +152,15 @@ class DiscreteLaplace(Configuration):
         return _discrete_laplace(_rate(self.epsilon, self.sensitivity), _Bits(rng))
 
     def release(self, numbers: Sequence[int], rng: Rng | None = None) -> list[int]:
-        """Add noise to each of several whole numbers, such as the counts of a trial's arms.
+        """Add noise to each of several integers, such as the counts of a trial's arms.
 
         Parameters
         ----------
         numbers : sequence of int
-            The numbers. If one person moves only one of them, by at most Δ, all together are
-            ε-private.
+            The numbers. If one person changes only one of them, by at most Δ, the releases are
+            together ε-private.
         rng : numpy.random.Generator, optional
-            Source of random bits; without one, the operating system's secure generator.
+            Source of random bits; by default the operating system's secure generator.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class DiscreteLaplace(Configuration):
         Raises
         ------
         ValueError
-            If one of them is not a whole number.
+            If one of them is not an integer.
 
         Examples
         --------
@@ -196,7 +196,7 @@ class DiscreteLaplace(Configuration):
         Raises
         ------
         ValueError
-            If `k` is not a whole number.
+            If `k` is not an integer.
         """
         k = abs(check_integer("k", k, -(2**62), 2**62))
         if self.epsilon == math.inf:
@@ -209,7 +209,7 @@ class DiscreteLaplace(Configuration):
 
 
 def _check_whole(name: str, value: Any) -> _WholeCounter:
-    """Return a counter whose variables have one budget each."""
+    """Check that a counter's variables have one budget each."""
     if not isinstance(value, _WholeCounter):
         raise ValueError(
             f"{name}={value!r} has no noise in whole numbers; allowed: a BinaryTree, a "
@@ -220,13 +220,12 @@ def _check_whole(name: str, value: Any) -> _WholeCounter:
 
 @dataclass(frozen=True)
 class DiscreteCounter(Guaranteed, Configuration):
-    """A counter whose sums and noise are whole numbers: private as computed, last bits and all.
+    """A counter with integer sums and noise: private as computed, including the last bits.
 
-    Blocks, nodes and budgets are those of the counter that is given. Elements are rounded to
-    multiples of 1/m, and counted in steps of 1/m; the noise of a block is `DiscreteLaplace`, with
-    the scale that the counter has. Rewards of 0 and 1 need no finer steps than m = 1. Others are
-    moved by at most 1/(2m) each: rounding is part of the algorithm, and keeps an element in [0, 1].
-    Proof: :prf:ref:`thm-discrete-private`.
+    Blocks, nodes and budgets are those of the given counter. Elements are rounded to multiples of
+    1/m, and counted in steps of 1/m; the noise of a block is `DiscreteLaplace`, with the counter's
+    scale. For rewards of 0 and 1, m = 1 suffices. Others change by at most 1/(2m) each: rounding is
+    part of the algorithm, and keeps an element in [0, 1]. Proof: :prf:ref:`thm-discrete-private`.
 
     Parameters
     ----------
@@ -242,9 +241,9 @@ class DiscreteCounter(Guaranteed, Configuration):
 
     Notes
     -----
-    The exact laws of the counters' errors, such as `BinaryTree.union_error`, are those of Laplace
-    noise. `BinaryTree.error_quantile` holds for whole-number noise as well: it rests on exponential
-    moments, which are no greater.
+    The exact error distributions of the counters, such as `BinaryTree.union_error`, are for Laplace
+    noise. `BinaryTree.error_quantile` is valid for integer noise as well: it uses exponential
+    moments, which are no larger.
 
     Examples
     --------
@@ -272,7 +271,7 @@ class DiscreteCounter(Guaranteed, Configuration):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            Source of random bits; without one, the operating system's secure generator.
+            Source of random bits; by default the operating system's secure generator.
 
         Returns
         -------
@@ -283,14 +282,14 @@ class DiscreteCounter(Guaranteed, Configuration):
 
 
 class RunningDiscreteCounter(RunningCounter):
-    """A running counter in whole numbers; made by `DiscreteCounter.counter`.
+    """A running counter in integers; made by `DiscreteCounter.counter`.
 
     Parameters
     ----------
     counter : DiscreteCounter
         The counter's configuration.
     rng : numpy.random.Generator, optional
-        Source of random bits; without one, the operating system's secure generator.
+        Source of random bits; by default the operating system's secure generator.
 
     Examples
     --------
@@ -302,7 +301,7 @@ class RunningDiscreteCounter(RunningCounter):
     def __init__(self, counter: DiscreteCounter, rng: Rng | None = None) -> None:
         super().__init__(counter.mechanism, rng)
         self._steps = counter.steps
-        self._sum = self._blocks_noise = 0  # whole numbers, as all that is added to them
+        self._sum = self._blocks_noise = 0  # integers, as is everything added to them
 
     def _element(self, x: float) -> int:
         return round(x * self._steps)

@@ -1,18 +1,18 @@
 """Noise of tree counters over long stretches, drawn by its first passage below a barrier.
 
-A tree's prefix noise changes with every pull, but a simulation that only has to know *when* it
-first falls below a barrier need not draw most of its nodes. Over the leaves of a complete subtree
-the minimum of the path sums obeys M_j = min(M_{j−1}, X + M′_{j−1}) with X the node of the right
-half, and M, M′ independent: its law is a table, `first_passage_table`. With the probability that
-the table gives, no leaf of the subtree fails and none of its inner nodes need be drawn, for they
-are never read again; otherwise the first leaf that fails is drawn with the nodes on its way, and
-every later node is as fresh as before. Node noises are lowered to whole cells and the room above
-the barrier is capped: both can only bring a failure forward. Proof: :prf:ref:`skip-sound`,
+A tree's prefix noise changes with every pull, but a simulation that only needs the *first time* at
+which it falls below a barrier need not draw most of its nodes. Over the leaves of a complete
+subtree the minimum of the path sums obeys M_j = min(M_{j−1}, X + M′_{j−1}) with X the node of the
+right half, and M, M′ independent: its distribution is tabulated by `first_passage_table`. With the
+probability in the table, no leaf of the subtree fails and none of its inner nodes need be drawn,
+since they are never read again; otherwise the first leaf that fails is drawn with the nodes on its
+path, and every later node remains undrawn. Node noises are rounded down to cells and the room above
+the barrier is capped: both can only make a failure earlier. Proof: :prf:ref:`skip-sound`,
 :prf:ref:`skip-law`, :prf:ref:`skip-fresh`.
 
-In an adaptive tree the scale of a node grows: on a stretch it lies between s, that of its first
-node, and κ·s. A node q times its scale is lowered to Y = κ·s·q if q < 0, and to s·q otherwise.
-Proof: :prf:ref:`prop-walks`. With κ = 1 this is the ordinary tree.
+In an adaptive tree the scale of a node grows: on a stretch it is between s, that of its first node,
+and κ·s. A node q times its scale is lowered to Y = κ·s·q if q < 0, and to s·q otherwise. Proof:
+:prf:ref:`prop-walks`. With κ = 1 this is the ordinary tree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["FirstPassageTable", "NodeScale", "first_passage_table", "walk_to_fir
 
 
 TREE_LEVELS = 64
-"""Levels of a tree, enough for every count that an int64 can hold."""
+"""Levels of a tree, enough for every count in an int64."""
 
 
 # ------------------------------------------------------------------------- noise of every prefix
@@ -87,7 +87,7 @@ def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
 def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: int, n: int) -> float:
     """Draw the node that ends at the arm's n-th pull and return the noise of the prefix.
 
-    The prefix that n continues (n without its lowest set bit) is always among the stored ones.
+    The prefix that n extends (n without its lowest set bit) is always stored.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: in
     return noise
 
 
-# ------------------------------------------------------------------------- law of the first passage
+# ---------------------------------------------------------------- distribution of the first passage
 
 
 class FirstPassageTable(NamedTuple):
-    """Law of the first passage of a subtree's lowered path sums, in cells of width h·s.
+    """Distribution of the first passage of a subtree's lowered path sums, in cells of width h·s.
 
-    The room d = 1..D is the distance to the barrier in cells, rounded up. A lowered node Y takes
-    it from d to min(d + ⌊Y/(hs)⌋, D); a leaf fails when the nodes on its way take the room to 0
+    The room d = 1..D is the distance to the barrier in cells, rounded up. A lowered node Y changes
+    it from d to min(d + ⌊Y/(hs)⌋, D); a leaf fails when the nodes on its path reduce the room to 0
     or below.
 
     Attributes
@@ -128,16 +128,17 @@ class FirstPassageTable(NamedTuple):
     cell_width : float
         Width h of a cell, in units of the scale s.
     ratio : float
-        κ, the greatest scale of a stretch over its least.
+        κ, the ratio of the largest scale of a stretch to the smallest.
     fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``fail[j, d]``: probability H_j(d) that some leaf of a subtree with 2^j leaves fails. The
-        first leaf carries none of its nodes: H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
+        first leaf has none of its nodes: H_0(d) = 0 for d ≥ 1; H_j(0) = 1.
     right_fail : numpy.ndarray of float, shape (J + 1, D + 1)
         ``right_fail[j, d]``: the same, W_j(d), with one more node in front, as a right half has.
     cell_mass : numpy.ndarray of float, shape (2 D + 1,)
         ``cell_mass[D + k]``: probability of ⌊Y/(hs)⌋ = k.
     limits : numpy.ndarray of int, shape (D + 1,)
-        For each room the longest stretch 2^j with H_j(d) ≤ 0.8: a walk has probably failed by then.
+        For each room the longest stretch 2^j with H_j(d) ≤ 0.8: beyond it a walk has probably
+        failed.
 
     Examples
     --------
@@ -158,30 +159,30 @@ class FirstPassageTable(NamedTuple):
 def first_passage_table(
     cell_width: float = 0.125, n_cells: int = 880, max_level: int = 30, ratio: float = 1.0
 ) -> FirstPassageTable:
-    """Tabulate the first-passage law of subtrees with 1, 2, 4, …, 2^max_level leaves.
+    """Tabulate the first-passage distribution of subtrees with 1, 2, 4, …, 2^max_level leaves.
 
     With k = ⌊Y/(hs)⌋ the cell of a lowered node,
 
         W_j(d) = P(d + k ≤ 0) + Σ_{0<y<D} P(d + k = y) H_j(y) + P(d + k ≥ D) H_j(D),
         H_{j+1}(d) = H_j(d) + (1 − H_j(d)) W_j(d),        H_0(d) = 0 for d ≥ 1.
 
-    Only non-negative terms are added: a relative error of a few units of rounding per level.
+    All terms are non-negative, so the relative error is a few units of rounding per level.
 
     Parameters
     ----------
     cell_width : float
         Width h > 0 of a cell, in units of the scale of a node.
     n_cells : int
-        Greatest room D ≥ 1, in cells.
+        Largest room D ≥ 1, in cells.
     max_level : int
-        Greatest level J ≥ 0.
+        Largest level J ≥ 0.
     ratio : float
-        κ ≥ 1, the greatest scale of a stretch over its least.
+        κ ≥ 1, the ratio of the largest scale of a stretch to the smallest.
 
     Returns
     -------
     FirstPassageTable
-        The law; its arrays are read-only.
+        The table; its arrays are read-only.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def first_passage_table(
     room = np.arange(cap + 1)
     node_fail = 0.5 * np.exp(-down * (room - 1.0))
     node_fail[0] = 1.0 - 0.5 * math.exp(-up)
-    # moves[d, y - 1]: probability that one node takes the room from d to y = 1..D
+    # moves[d, y - 1]: probability that one node changes the room from d to y = 1..D
     moves = cell_mass[cap + room[None, 1:] - room[:, None]]
     moves[:, -1] = 0.5 * np.exp(-up * (cap - room))
     fail = np.zeros((max_level + 1, cap + 1))
@@ -220,7 +221,7 @@ def _room_in_cells(table: FirstPassageTable, node_scale: float, distance: float)
     """Return the room, in cells, of a positive distance between the noise and the barrier."""
     cap: int = table.fail.shape[1] - 1
     cells = distance / (table.cell_width * node_scale)
-    if cells >= cap:  # compared as floats: a tiny node scale would overflow an int64
+    if cells >= cap:  # compare floats: with a tiny node scale an int64 would overflow
         return cap
     return int(cells) + 1
 
@@ -238,13 +239,13 @@ def _subtree_level(table: FirstPassageTable, leaf: int, stop: int) -> int:
 def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
     """Draw the node in front of a right half with 2^level leaves, given that this half fails.
 
-    Returns its noise q over its scale, and the room behind it, 0 when the node itself fails.
+    Returns its noise q over its scale, and the room after it, 0 when the node itself fails.
     """
     cap = table.fail.shape[1] - 1
     up = table.cell_width
     down = up / table.ratio
     u = rng.random() * table.right_fail[level, room]
-    mass = table.right_fail[0, room]  # the node alone takes the room to 0 or below
+    mass = table.right_fail[0, room]  # the node alone reduces the room to 0 or below
     if level == 0 or u < mass:
         return (1 - room) * down - rng.standard_exponential(), 0
     # Which room is left? Most of the mass lies at the old room and just below it.
@@ -259,7 +260,7 @@ def _failing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> 
             break
     if behind == cap:
         return (cap - room) * up + rng.standard_exponential(), cap
-    # inside a cell q is an exponential, cut off at the width of the cell
+    # inside a cell q is exponential, truncated to the width of the cell
     if behind >= room:
         return (behind - room) * up - math.log1p(rng.random() * math.expm1(-up)), behind
     return (behind - room + 1) * down + math.log1p(rng.random() * math.expm1(-down)), behind
@@ -298,16 +299,16 @@ def walk_to_first_passage(
 ) -> int:
     """Move an arm's tree from `start` pulls to `stop`, or to the first leaf that may be too low.
 
-    Before the pull that is returned, from `start` on, the noise of the prefix is certainly above
-    ``-barrier``. All noise that later prefixes read is drawn, with its exact law: the nodes of the
-    returned prefix, no others.
+    From `start` until before the returned pull the noise of the prefix is certainly above
+    ``-barrier``. All noise read by later prefixes is drawn, from its exact distribution: the nodes
+    of the returned prefix, and no others.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of the nodes.
     table : FirstPassageTable
-        Law of the first passage, with κ ≥ (stop/(start + 1))^g.
+        Distribution of the first passage, with κ ≥ (stop/(start + 1))^g.
     scale : NodeScale
         Scales λ·n^g of the nodes, λ > 0.
     barrier : float
@@ -341,7 +342,7 @@ def walk_to_first_passage(
             leaf += 1 << level
             next_prefix_noise(rng, first * leaf**growth, prefix_noise, arm, leaf)
             continue
-        while room > 0:  # draw the first leaf that fails, and the nodes on the way to it
+        while room > 0:  # draw the first leaf that fails, and the nodes on the path to it
             level -= 1
             if rng.random() * table.fail[level + 1, room] < table.fail[level, room]:
                 continue  # the left half fails
@@ -358,7 +359,7 @@ def walk_to_first_passage(
 
 @kernel(borrows=True)
 def _passing_node(rng: Rng, table: FirstPassageTable, level: int, room: int) -> tuple[float, int]:
-    """As `_failing_node`, given that this half passes; for κ = 1."""
+    """Do as `_failing_node`, given that this half passes; for κ = 1."""
     cap = table.fail.shape[1] - 1
     while True:
         node = laplace(rng, 1.0)
@@ -381,8 +382,8 @@ def walk_to_joint_passage(
 ) -> int:
     """Move all trees from `start` leaves to `stop`, or to the first leaf where one may fail.
 
-    The counters of `DPUCBHybrid` advance together, with independent noise. Each tree has a
-    barrier, on one side: at every leaf from `start` up to, not including, the returned one,
+    The counters of `DPUCBHybrid` advance together, with independent noise. Each tree has a barrier
+    on one side: at every leaf from `start` up to, but not including, the returned one,
     ``signs[b]·Z_b`` is certainly above ``-barriers[b]`` for all trees b.
 
     Proof: :prf:ref:`lem-joint-passage`.
@@ -392,20 +393,20 @@ def walk_to_joint_passage(
     rng : numpy.random.Generator
         Source of the nodes.
     table : FirstPassageTable
-        Law of the first passage, with κ = 1.
+        Distribution of the first passage, with κ = 1.
     node_scale : float
         Scale λ > 0 of every node.
     barriers : numpy.ndarray of float, shape (K,)
         Distances of the barriers from 0, in units of the sums of rewards.
     signs : numpy.ndarray of float, shape (K,)
-        On which side of the noise the barriers are: 1 below, −1 above.
+        Side of the barriers: 1 below the noise, −1 above.
     noise : numpy.ndarray of float, shape (K, 64 or more)
         ``noise[b, j]``: noise at the latest leaf with j as its lowest set bit; updated in place.
     start : int
         Number of leaves so far, from 1.
     stop : int
-        Number of leaves at which to end, at least `start`; there is no power of two above `start`
-        up to it.
+        Number of leaves at which to end, at least `start`; no power of two is above `start` and at
+        most `stop`.
 
     Returns
     -------

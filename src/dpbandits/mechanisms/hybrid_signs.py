@@ -1,6 +1,6 @@
-"""How often the noise of a hybrid counter is at or above zero: a bound by transforms.
+"""Signs of the noise of a hybrid counter: a bound by transforms.
 
-Proof, and what the tables hold: :prf:ref:`lem-negative-before`.
+For the proof and the contents of the tables see :prf:ref:`lem-negative-before`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _BLOCK_CELL, _BLOCK_REACH = 1 / 4, 160.0  # in units of a block's scale
 
 
 def _moves(cell: float, reach: float) -> tuple[Floats, Floats, Floats]:
-    """Return the grid, how a lowered Laplace variable moves on it, and what falls off below.
+    """Return the grid, the transitions of a lowered Laplace variable, and the mass lost below.
 
-    What would rise above the grid stays at its upper end.
+    Mass that would leave the grid above stays at its upper end.
     """
     half = round(reach / cell)
     k = np.arange(2 * half + 1)
@@ -69,16 +69,16 @@ def _log_transforms(stretches: int) -> tuple[Floats, Floats]:
 def negative_before(count: int, horizon: int) -> float:
     """Bound the mean number of negative noises before the noise was at or above 0 `count` times.
 
-    From above: the mean number of lengths n ≤ T with negative noise of the sum, and with less than
-    M lengths before n at which it was at least 0. That it is of the order of M:
+    It is an upper bound on the mean number of lengths n ≤ T with negative noise of the sum, and
+    with fewer than M lengths before n at which it was at least 0, which is of the order of M:
     :prf:ref:`lem-signs`.
 
     Parameters
     ----------
     count : int
-        How many times M ≥ 1.
+        Number of times M ≥ 1.
     horizon : int
-        Number T of elements after which one stops counting, from 1 to 2^62.
+        Number T of elements, from 1 to 2^62.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def negative_before(count: int, horizon: int) -> float:
 
     Examples
     --------
-    The noise has no preference, but keeps its sign for a while:
+    The noise is symmetric, but keeps its sign for a while:
 
     >>> 500 < negative_before(500, 10**6) < 2.1 * 500
     True

@@ -1,21 +1,22 @@
-"""Laplace noise: draws for compiled kernels and for arrays, and the exact law of its sums.
+"""Laplace noise: draws for compiled kernels and for arrays, and exact distributions of sums.
 
-*Sums.* The noise of a counter is a sum of Laplace variables. A sum of m of them of scale 1 is, in
-size, a mixture of gamma laws of shapes 1, …, m: its density at x is Σ w_i |x|^(i−1) e^(−|x|)/(i−1)!
-with
+*Sums.* The noise of a counter is a sum of Laplace variables. The absolute value of a sum of m of
+them of scale 1 is a mixture of gamma distributions of shapes 1, …, m: its density at x is Σ w_i
+|x|^(i−1) e^(−|x|)/(i−1)! with
 
     w_i = C(2m − 1 − i, m − 1)·2^(i − 2m),    Σ w_i = 1/2.
 
 Two such sums of different scales are convolved by Gauss–Legendre quadrature between the kinks of
-the integrand. No term is negative: a tail of 10^(−200) is as accurate as one of 1/2, to 12 digits.
+the integrand. All terms are non-negative: a tail of 10^(−200) is as accurate as one of 1/2, to 12
+digits.
 
-*Many sums.* The gamma law of shape i has the tail e^(−x)·Σ_{k<i} x^k/k!, so that with
+*Many sums.* The gamma distribution of shape i has the tail e^(−x)·Σ_{k<i} x^k/k!, so that with
 
     c_k = 2·(w_{k+1} + … + w_m),    1 = c_0 > c_1 > … > c_{m−1} > 0,
 
-a sum of m is beyond x in size with probability e^(−x)·Σ c_k x^k/k!. Numbers of several such sums
-add up to e^(−x) times one polynomial, whose coefficients are fractions and positive: that it is
-below a level is proved in decimals that are rounded to the safe side.
+a sum of m exceeds x in absolute value with probability e^(−x)·Σ c_k x^k/k!. The probabilities of
+several such sums add up to e^(−x) times one polynomial, whose coefficients are positive fractions:
+that it is below a level is proved in decimals rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ Terms = tuple[tuple[int, float], ...]
 
 _MOST = 500  # variables in a sum
 _UP, _DOWN = (Context(prec=28, rounding=way) for way in (ROUND_CEILING, ROUND_FLOOR))
-_KEEPS = Context(prec=10, rounding=ROUND_CEILING)  # digits of a width
-_ROUNDED = Decimal("1e-15")  # share by which a few operations in floats may be wrong
+_KEEPS = Context(prec=10, rounding=ROUND_CEILING)  # context for the digits of a width
+_ROUNDED = Decimal("1e-15")  # relative error of a few operations in floats
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -74,17 +75,17 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 def laplace(rng: Rng, scale: float) -> float:
     """Draw one Laplace variable of mean 0 (density ∝ exp(−|x|/scale)).
 
-    It is drawn by inversion, from one uniform number, as `laplace_noise` draws each of many:
-    compiled and plain loops see the same numbers in the same order, and moving the uniform moves
-    the variable, which is how an audit follows one noise through a program. With scale 0 the
-    result is 0, and the generator advances all the same.
+    It is drawn by inversion, from one uniform number, like each variable of `laplace_noise`:
+    compiled and plain loops draw the same numbers in the same order, and moving the uniform moves
+    the variable, so that an audit can follow one noise through a program. With scale 0 the result
+    is 0, and the generator advances all the same.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of the variable.
     scale : float
-        Its scale, at least 0; the standard deviation is √2 times as large.
+        Its scale, at least 0; its standard deviation is √2 times as large.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def laplace_below(rng: Rng, scale: float, level: float) -> float:
     scale : float
         Its scale, at least 0.
     level : float
-        What it does not exceed.
+        Upper limit of the variable.
 
     Returns
     -------
@@ -175,7 +176,7 @@ def laplace_below(rng: Rng, scale: float, level: float) -> float:
     """
     if scale == 0.0:
         return 0.0
-    if level <= 0.0:  # the lower tail has no memory
+    if level <= 0.0:  # the lower tail is memoryless
         return level - scale * rng.standard_exponential()
     reach = -math.expm1(-level / scale)  # P(0 < Z ≤ level) = reach/2
     if rng.random() * (1.0 + reach) < 1.0:
@@ -185,7 +186,7 @@ def laplace_below(rng: Rng, scale: float, level: float) -> float:
 
 @checked_arguments
 def laplace_log_cdf(x: ArrayLike, scale: Positive = 1.0) -> Floats:
-    """Return log P(Z ≤ x) for a Laplace variable Z of mean 0, also far out in the lower tail.
+    """Return log P(Z ≤ x) for a Laplace variable Z of mean 0, accurate far in the lower tail.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def laplace_noise(rng: Rng, scale: float, size: int) -> Floats:
     scale : float
         Their scale, at least 0.
     size : int
-        How many.
+        Number of variables.
 
     Returns
     -------
@@ -249,7 +250,7 @@ def laplace_total(rng: Rng, scale: float, draws: int) -> float:
 
     A Laplace variable of scale 1 is √(2E)·N with E standard exponential and N standard normal,
     independent; given their E the variables are normal and add up to √(2ΣE)·N, with ΣE a gamma
-    variable of shape n. The law is exact, also for `draws` beyond 2^63.
+    variable of shape n. The distribution is exact, even for `draws` beyond 2^63.
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ def _density(x: Floats, count: int) -> Floats:
 
 
 def _terms(counts: tuple[int, ...], scales: tuple[float, ...]) -> Terms:
-    """Return (count, scale) of what is not zero, by increasing scale, like scales together."""
+    """Return (count, scale) of the nonzero parts, by increasing scale, equal scales merged."""
     if len(counts) != len(scales):
         raise ValueError(f"counts={counts!r} are not {len(scales)}; allowed: one for each scale")
     merged: dict[float, int] = {}
@@ -350,8 +351,8 @@ def _convolved(x: float, terms: Terms) -> float:
     """Return P(U + V > x), x ≥ 0, for sums U and V of two scales, that of U the smaller."""
     (few, small), (many, large) = terms
     x, ratio = x / small, large / small
-    # The density of U falls like exp(−|u|), times a power; the tail of V rises by exp(u/ratio) at
-    # most. Beyond `reach` their product is below 10^(−20) of the whole.
+    # The density of U decreases like exp(−|u|), times a power; the tail of V grows at most like
+    # exp(u/ratio). Beyond `reach` their product is below 10^(−20) of the total.
     reach = (50.0 + 5.0 * few) / (1.0 - 1.0 / ratio)
     kinks = [-reach, 0.0, *([x] if x < reach else []), reach]
     total = 0.0
@@ -376,19 +377,19 @@ def laplace_sum_tail(
     threshold : float
         Any number.
     counts : tuple of int
-        How many variables there are of each scale, at most 500.
+        Number of variables of each scale, at most 500.
     scales : tuple of float, as long as `counts`
-        The scales, each finite and at least 0; at most two that are not 0 may be different.
+        The scales, each finite and at least 0; at most two different ones are positive.
 
     Returns
     -------
     float
-        The probability, accurate to 12 digits also where it is tiny.
+        The probability, accurate to 12 digits even if tiny.
 
     Raises
     ------
     ValueError
-        If there is not one count for each scale, or there are too many different scales.
+        If the numbers of counts and scales differ, or there are too many different scales.
 
     Examples
     --------
@@ -418,19 +419,19 @@ def laplace_sum_error(
     threshold : float
         Any number; below 0 the probability is 1.
     counts : tuple of int
-        How many variables there are of each scale, at most 500.
+        Number of variables of each scale, at most 500.
     scales : tuple of float, as long as `counts`
-        The scales, each finite and at least 0; at most two that are not 0 may be different.
+        The scales, each finite and at least 0; at most two different ones are positive.
 
     Returns
     -------
     float
-        The probability, accurate to 12 digits also where it is tiny.
+        The probability, accurate to 12 digits even if tiny.
 
     Raises
     ------
     ValueError
-        If there is not one count for each scale, or there are too many different scales.
+        If the numbers of counts and scales differ, or there are too many different scales.
 
     Examples
     --------
@@ -453,19 +454,19 @@ def laplace_sum_quantile(
     beta : float
         Probability β, in (0, 1).
     counts : tuple of int
-        How many variables there are of each scale, at most 500.
+        Number of variables of each scale, at most 500.
     scales : tuple of float, as long as `counts`
-        The scales, each finite and at least 0; at most two that are not 0 may be different.
+        The scales, each finite and at least 0; at most two different ones are positive.
 
     Returns
     -------
     float
-        The quantile, rounded up by some 10^−9 of itself.
+        The quantile, rounded up by a relative 10^−9 or so.
 
     Raises
     ------
     ValueError
-        If there is not one count for each scale, or there are too many different scales.
+        If the numbers of counts and scales differ, or there are too many different scales.
 
     Examples
     --------
@@ -476,7 +477,7 @@ def laplace_sum_quantile(
     terms = _terms(counts, scales)
     if not terms:
         return 0.0
-    # Chernoff's bound at half of the way to the pole of the transform: surely far enough
+    # Chernoff's bound halfway to the pole of the transform: certainly large enough
     worst = terms[-1][1]
     log_mean = -sum(count * math.log1p(-((scale / worst) ** 2) / 4) for count, scale in terms)
     high = 2 * worst * (log_mean - math.log(half))
@@ -493,7 +494,7 @@ def laplace_sum_quantile(
 
 
 def _numbers(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return numbers of sums after checking them."""
+    """Check numbers of sums and return them."""
     if len(numbers) > _MOST:
         raise ValueError(f"numbers={numbers!r} are too many; allowed: at most {_MOST}")
     return tuple(check_integer("numbers", number, 0) for number in numbers)
@@ -503,14 +504,14 @@ def _numbers(numbers: tuple[int, ...]) -> tuple[int, ...]:
 def laplace_union_error(threshold: Number, numbers: tuple[int, ...]) -> float:
     """Return Σ P(|Y| > threshold) over sums Y of Laplace variables of scale 1.
 
-    What P(some |Y| > threshold) does not exceed, whether or not the sums share variables.
+    It bounds P(some |Y| > threshold), whether or not the sums share variables.
 
     Parameters
     ----------
     threshold : float
         Any number, in units of the scale; below 0 each probability is 1.
     numbers : tuple of int
-        How many sums there are of 1, of 2, … variables; at most 500 numbers.
+        Numbers of sums of 1, of 2, … variables; at most 500 numbers.
 
     Returns
     -------
@@ -553,24 +554,24 @@ def laplace_union_width(
 ) -> float:
     """Return the least x with Σ P(|Y| > x) ≤ e^−ℓ over sums Y of Laplace variables of scale 1.
 
-    As each probability falls with x, without a jump, there is one. With the polynomial P of this
-    module it solves x = ℓ + log P(x), whose right side grows by less than x does, as P' < P: so
-    iteration from x = 0 rises to it. Then x is rounded up to ten digits, and up again until P(x),
-    with every step rounded up, is at most e^(x − ℓ), rounded down. This is asked for an x and an ℓ
-    that are worse by a share of 10^−15: so ℓ, and the product of x with a scale, may be rounded.
-    Proof: :prf:ref:`lem-tree-exact`.
+    It exists, since each probability decreases continuously in x. With the polynomial P of this
+    module it solves x = ℓ + log P(x), whose right side grows more slowly than x, since P' < P: so
+    iteration from x = 0 increases to it. Then x is rounded up to ten digits, and further until
+    P(x), with every step rounded up, is at most e^(x − ℓ), rounded down. This is checked for an x
+    and an ℓ that are worse by a relative 10^−15: so ℓ, and the product of x with a scale, may be
+    rounded. Proof: :prf:ref:`lem-tree-exact`.
 
     Parameters
     ----------
     log_term : float
         ℓ, from 0 to 10^15.
     numbers : tuple of int
-        How many sums there are of 1, of 2, … variables; at most 500 numbers.
+        Numbers of sums of 1, of 2, … variables; at most 500 numbers.
 
     Returns
     -------
     float
-        The width x, in units of the scale, above the least by a share of at most 10^−9; not below
+        The width x, in units of the scale, at most a relative 10^−9 above the least; at least
         10^−15, unless it is 0.
 
     Examples
@@ -588,7 +589,7 @@ def _union_width(log_term: float, numbers: tuple[int, ...]) -> float:
 
     def enough(x: float) -> bool:
         low = _DOWN.multiply(Decimal(x), 1 - _ROUNDED)
-        room = _DOWN.exp(_DOWN.subtract(low, least))  # to the nearest, whatever the context says
+        room = _DOWN.exp(_DOWN.subtract(low, least))  # rounded to nearest in any context
         return _value(polynomial, low) <= _DOWN.next_minus(room)
 
     if sum(numbers) <= (1 if log_term == 0 else 0):

@@ -8,9 +8,9 @@ With A_k = P(Z ≥ ε(s − k)),
 
 where Q(y) = P(Z > y) is, for y ≥ 0, e^(−y) times a polynomial with positive coefficients. The first
 term is an integral of a Beta density, by Gauss–Legendre quadrature; in the sums all terms are
-positive and their quotients fall, so that what is left out is known. P⁻(s; θ) = P(S ≤ s) is
-P⁺(n − s; 1 − θ). The logarithm of P⁺ is concave in θ (:prf:ref:`lem-two-concave`): the test knows
-when it has found the greatest product of two of them.
+positive and their quotients decrease, so that the remainder is bounded. P⁻(s; θ) = P(S ≤ s) is P⁺(n
+− s; 1 − θ). The logarithm of P⁺ is concave in θ (:prf:ref:`lem-two-concave`), so the test can
+certify that it has found the largest product of two of them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["log_p_value", "two_p_values"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _NODES, _WEIGHTS = (_NODES + 1.0) / 2.0, _WEIGHTS / 2.0  # on [0, 1]
-_DROP = 40.0  # the density falls by e^−40 over the range of the quadrature
-_REST = 1e-16  # share of a sum that may be left out
+_DROP = 40.0  # the density decreases by e^−40 over the range of the quadrature
+_REST = 1e-16  # relative remainder of a sum
 _STEPS = 100
 _LOGS = tuple[float, float]
 
@@ -51,7 +51,7 @@ def _at_least(k: float, n: float, p: float, q: float) -> _LOGS:
 
 @kernel
 def _log_integral(k: float, n: float, p: float, q: float) -> float:
-    """Return log ∫ g(t)/g(p) dt from 0 to p, where g rises: p ≤ (k − 1)/(n − 1)."""
+    """Return log ∫ g(t)/g(p) dt from 0 to p, where g increases: p ≤ (k − 1)/(n − 1)."""
     slope, curvature = (k - 1.0) / p - (n - k) / q, (k - 1.0) / (p * p) + (n - k) / (q * q)
     steep = max(slope, 0.0) + math.sqrt(max(slope, 0.0) ** 2 + 2.0 * curvature * _DROP)
     width = min(p, 2.0 * _DROP / max(steep, 1e-300))
@@ -85,8 +85,8 @@ def _below(
 ) -> tuple[float, float, float]:
     """Sum P(X = k)·Q(ε(s − k)) over k ≤ top, where s − top is `distance` ≥ 0.
 
-    Returns the logarithm of a scale, and in units of it the sum, and that of the terms times
-    k − np. Beyond the greatest term each quotient of neighbours is less than the one before.
+    Returns the logarithm of a scale, and in its units the sum, and the sum of the terms times k −
+    np. Beyond the largest term each quotient of neighbours is smaller than the one before.
     """
     if top > n:
         top, distance = n, distance + (top - n)
@@ -137,8 +137,8 @@ def p_value_kernel(
     n : float
         Number of rewards n, whole, at least 1.
     p, q : float
-        Probabilities of a success and of a failure, both positive, that add up to 1: each to its
-        own full accuracy.
+        Probabilities of a success and of a failure, both positive, with sum 1, each to full
+        relative accuracy.
     epsilon : float
         Privacy budget ε, ``inf`` for no noise.
     coefficients : numpy.ndarray of float, shape (m,)
@@ -147,7 +147,7 @@ def p_value_kernel(
     Returns
     -------
     log, slope : float
-        The logarithm, to some 10^−12, and its derivative.
+        The logarithm, to about 10^−12, and its derivative.
     """
     first = np.ceil(s)
     tail, log_slope = 0.0, -math.inf
@@ -172,9 +172,9 @@ def rules_out_kernel(
 ) -> bool:
     """Return whether sup_θ P⁺(leader; θ)·P⁻(other; θ) is at most a level.
 
-    The logarithm of the product is concave in θ, so that it lies below its tangents: yes is said
-    only where these prove it, no where a product above the level was found, or where the two are
-    too close to be told apart.
+    The logarithm of the product is concave in θ, so it is below its tangents: the answer is yes
+    only if these prove it, and no if a product above the level was found, or if the two are too
+    close to decide.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def rules_out_kernel(
     for s in (leader, other):
         angle += 0.5 * math.asin(math.sqrt(min(max(s / n, 0.0), 1.0)))
     angle = min(max(angle, low), high)
-    rise, fall = math.inf, -math.inf  # slopes at low and high, in the angle, halved to hurry
+    rise, fall = math.inf, -math.inf  # slopes at low and high, in the angle, halved for speed
     log_low, slope_low, log_high, slope_high = 0.0, 0.0, 0.0, 0.0
     stride = 1.0 / (8.0 * n)
     last = 0
@@ -246,7 +246,7 @@ def rules_out_kernel(
 
 @functools.lru_cache(maxsize=64)
 def tail_coefficients(releases: int) -> Floats:
-    """Return `laplace_tail_polynomial` as compiled functions read it, the same array every time.
+    """Return `laplace_tail_polynomial` for compiled functions, the same array each time.
 
     Parameters
     ----------
@@ -278,22 +278,22 @@ def log_p_value(
     count : float
         Released count s.
     size : int
-        Number n of rewards that were counted, at least 1.
+        Number n of counted rewards, at least 1.
     theta : float
-        Probability θ of a success, in [0, 1]; the ends are taken for what is next to them.
+        Probability θ of a success, in [0, 1]; the ends are replaced by their neighbours.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
     releases : int
-        Number m of releases that the count is the sum of, from 1 to 16.
+        Number m of releases in the count, from 1 to 16.
 
     Returns
     -------
     float
-        The logarithm, to some 10^−12.
+        The logarithm, to about 10^−12.
 
     Examples
     --------
-    Of one fair coin, of which neither side needs noise, and of two releases:
+    For a fair coin without noise, either side, and for two releases:
 
     >>> math.isclose(log_p_value(1.0, 1, 0.5, math.inf), math.log(1 / 2))
     True
@@ -314,7 +314,7 @@ def two_p_values(
     log_level: Annotated[float, between(-1e6, 0.0)],
     releases: _Releases = 1,
 ) -> bool:
-    """Return whether sup_θ P⁺(leader; θ)·P⁻(other; θ) ≤ κ: whether it rules another arm out.
+    """Return whether sup_θ P⁺(leader; θ)·P⁻(other; θ) ≤ κ, which rules the other arm out.
 
     If the arms have the means μ_i ≤ μ, the leader's count rules out the arm of mean μ with
     probability at most κ(1 + log(1/κ)). Proof: :prf:ref:`lem-two-size`.
@@ -324,18 +324,18 @@ def two_p_values(
     leader, other : float
         Released counts of two arms.
     size : int
-        Number n of rewards that were counted of each, at least 1.
+        Number n of counted rewards of each, at least 1.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
     log_level : float
         Logarithm of κ, from −10^6 to 0.
     releases : int
-        Number m of releases that each count is the sum of, from 1 to 16.
+        Number m of releases in each count, from 1 to 16.
 
     Returns
     -------
     bool
-        Whether the other arm is ruled out. Where the supremum is within rounding of κ it is not.
+        Whether the other arm is ruled out. If the supremum is within rounding of κ it is not.
 
     Examples
     --------

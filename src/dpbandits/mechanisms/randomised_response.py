@@ -1,4 +1,4 @@
-"""Randomised response: an answer of yes or no that is a lie with a known probability."""
+"""Randomised response: a yes-or-no answer that is a lie with a known probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["lie_probability", "randomised_response"]
 
 @checked_arguments
 def lie_probability(epsilon: Budget) -> float:
-    """Return 1/(1 + e^ε), with which an answer of yes or no is turned into the other one.
+    """Return 1/(1 + e^ε), the probability that a yes-or-no answer is flipped.
 
     The odds of the true answer against the other are e^ε, which makes it ε-private (Warner 1965).
     Proof: :prf:ref:`thm-one-bit`.
@@ -37,7 +37,7 @@ def lie_probability(epsilon: Budget) -> float:
 
 
 def randomised_response(rng: Rng, ones: int, answers: int, epsilon: float) -> int:
-    """Turn each of some answers with probability 1/(1 + e^ε); return how many are yes then.
+    """Flip each of some answers with probability 1/(1 + e^ε); return the number of yes.
 
     Binomial(ones, 1 − q) + Binomial(answers − ones, q) with q of `lie_probability`, drawn at once.
 
@@ -46,7 +46,7 @@ def randomised_response(rng: Rng, ones: int, answers: int, epsilon: float) -> in
     rng : numpy.random.Generator
         Source of the lies.
     ones : int
-        Number of answers that are yes, from 0 to `answers`.
+        Number of true yes answers, from 0 to `answers`.
     answers : int
         Number of answers, up to 2^62.
     epsilon : float
@@ -55,7 +55,7 @@ def randomised_response(rng: Rng, ones: int, answers: int, epsilon: float) -> in
     Returns
     -------
     int
-        Number of yes among the answers that are given.
+        Number of yes among the released answers.
 
     Examples
     --------
