@@ -1,4 +1,4 @@
-"""Pictures of group-sequential trials: what a committee sees, and how trials of a plan end."""
+"""Pictures of group-sequential trials: the committee's view, and the ends of planned trials."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def stopping_limits(
     design : GroupSequential
         The design.
     sums : sequence of pairs of int
-        Sums of the releases, treatment and control, at each look so far. They say how large the
-        variance is; for later looks the last of them do.
+        Sums of the releases, treatment and control, at each look so far. They determine the
+        variance; for later looks the last of them do.
     share : float, optional
-        Mean share of success before the first look; by default ½, where the variance is greatest.
+        Mean share of success before the first look; by default ½, where the variance is largest.
 
     Returns
     -------
@@ -59,12 +59,12 @@ def stopping_limits(
 
 
 def running_trial_figure(trial: RunningTrial) -> Figure:
-    """Draw what a committee has seen: released differences, and the boundary.
+    """Draw the released differences, as seen by a committee, and the boundary.
 
     Parameters
     ----------
     trial : RunningTrial
-        The trial, after one look or more.
+        The trial, after at least one look.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def running_trial_figure(trial: RunningTrial) -> Figure:
 
 
 def group_plan_figure(plan: GroupSequentialPlan) -> Figure:
-    """Draw at which look trials of a plan end, with the assumed difference, half of it, and none.
+    """Draw the looks at which planned trials end: with the assumed difference, half of it, none.
 
     Parameters
     ----------
@@ -149,13 +149,14 @@ def draw_looks(
     secret : sequence of float, optional
         The differences without noise.
     stopped : bool
-        Whether the trial stopped at the last of these looks: a ring.
+        Whether the trial stopped at the last of these looks, shown by a ring.
     both_sides : bool
         Whether there is a lower boundary as well.
     stops : sequence of float, optional
-        For each look the share of trials that stop there, and last the share that do not: bars.
+        For each look the share of trials that stop there, and last the share that do not, shown by
+        bars.
     words : str
-        What is counted, for the title.
+        Description of the counts, for the title.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def draw_looks(
     x, y = np.asarray(patients, float), np.asarray(limits, float)
     first = float(x[0])
     drawn = [*limits, *released, *secret, 0.0]
-    high = 1.25 * max(drawn) or 1.0  # without noise a share of 0 or 1 has no variance
+    high = 1.25 * max(drawn) or 1.0  # a share of 0 or 1 without noise has no variance
     low = -high if both_sides else min(0.0, 1.2 * min(drawn))
     edges = np.append(x - first / 2, x[-1] + first / 2)
     for sign in (1, -1) if both_sides else (1,):
@@ -210,7 +211,7 @@ def draw_looks(
 
 
 def _draw_stops(axes: Axes, stops: Sequence[float]) -> None:
-    """Draw bars: which share of trials stops at each look, and which never does."""
+    """Draw bars: the share of trials that stops at each look, and the share that never does."""
     places = np.arange(len(stops))
     colours = [style.COLOURS["blue"]] * (len(stops) - 1) + [style.GREY]
     axes.barh(places, 100 * np.asarray(stops), color=colours, height=0.7)

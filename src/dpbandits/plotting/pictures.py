@@ -22,19 +22,19 @@ from dpbandits.trials.regret_planning import RegretPlan
 _COLOURS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 _CHOICES = {"DP-IMED": "blue", "DP-KLUCB": "green", "DP-SE": "purple", "one look": "orange"}
 MOST_DRAWN = 1e100
-"""The greatest ε that has a picture."""
+"""The largest ε with a picture."""
 _LINES = ("-", style.DASHED, style.LONG, style.UNEVEN)
-_FIRST = 10.0  # time from which on the rates times log t are drawn
-_DECADES = 1.2  # how far a plan's curve goes on each side of the planned ε and of the switch
+_FIRST = 10.0  # time from which the rates times log t are drawn
+_DECADES = 1.2  # extent of a plan's curve on each side of the planned ε and of the switch
 
 
 def runs_figure(found: Sequence[Runs]) -> Figure:
     """Draw the mean pseudo-regret of runs on one instance, with bands and lower bounds.
 
-    Logarithmic axes; if no run has any regret, that of the regret is linear. The shade holds the
-    central 90 % of the runs. Thin lines, for rewards of 0 and 1: the rate of Lai and Robbins times
-    log t, and for the least ε that a pure guarantee has, the private rate. They are bounds in the
-    limit alone.
+    Axes are logarithmic; if no run has any regret, the regret's is linear. The shaded band contains
+    the central 90 % of the runs. Thin lines, for rewards of 0 and 1, are the Lai–Robbins rate times
+    log t, and the private rate for the least ε of a pure guarantee. They are only asymptotic
+    bounds.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
     Raises
     ------
     ValueError
-        If the runs are on several instances, or the means of its arms are not known.
+        If the runs are on several instances, or the means of the arms are not known.
     """
     if len({(runs.instance.name, *map(repr, runs.instance.means.tolist())) for runs in found}) != 1:
         raise ValueError(f"found={len(found)} runs are not on one instance; allowed: runs on one")
@@ -97,11 +97,11 @@ def runs_figure(found: Sequence[Runs]) -> Figure:
 
 
 def plan_figure(plan: Plan) -> Figure:
-    """Draw a plan: the lower bound against ε, and what the algorithms take at the planned one.
+    """Draw a plan: the lower bound against ε, and the algorithms' samples at the planned one.
 
-    A marker stands at an algorithm's mean, unless runs were ended before they stopped; its line
-    ends at the number of samples that nine in ten runs stay within. The vertical line is the ε
-    from which on privacy is free, as far as the lower bound can tell.
+    A marker is at an algorithm's mean, unless runs were cut off before they stopped; its line ends
+    at the number of samples that suffices in nine of ten runs. The vertical line is the ε from
+    which privacy is free according to the lower bound.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def plan_figure(plan: Plan) -> Figure:
 
 
 def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
-    """Return what `plan_figure` draws, for each algorithm.
+    """Return the data of `plan_figure`, for each algorithm.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     -------
     dict of (str, bool) to dict
         By name, and whether the algorithm is private, a row with ``epsilon``, ``samples`` on
-        average, ``samples_q90``, which nine in ten runs stay within, and ``n_runs``. The last one,
-        "lower bound", has arrays over ε.
+        average, ``samples_q90``, which suffices in nine of ten runs, and ``n_runs``. The last one,
+        "lower bound", contains arrays over ε.
 
     Raises
     ------
@@ -162,12 +162,12 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
 
 
 def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: float) -> Figure:
-    """Draw rows of a plan, and a line at the ε from which on privacy is free.
+    """Draw rows of a plan, and a line at the ε from which privacy is free.
 
     Parameters
     ----------
     rows : mapping of (str, bool) to mapping
-        What `plan_rows` returns.
+        Rows as returned by `plan_rows`.
     free_from : float
         The ε of the line; ``inf`` for none.
 
@@ -209,11 +209,11 @@ def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: flo
 
 
 def regret_plan_figure(plan: RegretPlan) -> Figure:
-    """Draw a plan of `plan_regret`: what each algorithm loses, and what a coin loses.
+    """Draw a plan of `plan_regret`: the loss of each algorithm, and that of a coin.
 
-    A bar is the mean; its line ends at what 99 in 100 simulated trials lose at most, and is thick
-    over the 95 % interval of that number; a tick is at what is proved of the mean, if that is on
-    the picture. The dotted line is the coin's.
+    A bar is the mean; its line ends at the largest loss of 99 in 100 simulated trials, and is thick
+    over the 95 % interval of that number; a tick is at the proved bound on the mean, if it is
+    within the picture. The dotted line is the coin's.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """The style of the figures: palette, settings, panels, labels at the ends of curves.
 
-What must be told apart has a line style or a marker of its own beside its colour, so that a grey
-print can be read.
+Curves differ in line style or marker as well as in colour, so that a grey print is readable.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "dpbandits",
 }
-"""Settings of matplotlib that the figures are drawn with."""
+"""Matplotlib settings of the figures."""
 
 INK = "0.15"
 DASHED, DOTTED, LONG, _SHORT = (0, (4, 1.5)), (0, (1, 1.4)), (0, (9, 2)), (0, (2.4, 1))
@@ -77,13 +76,13 @@ _LEFT, _RIGHT, _BOTTOM, _TOP = 0.85, 0.12, 0.6, 0.36  # margins of the figure, i
 _LABEL_SIZE = 10.5
 _LABEL_OFFSET = 12.0  # points from the end of a curve to its label
 _LEADER = {"arrowstyle": "-", "linewidth": 1.2, "shrinkA": 1, "shrinkB": 1, "relpos": (0.0, 0.5)}
-_OVERLAP = 0.25  # inches by which two panels in a row stand closer than their widths say
-_NARROWEST = 0.8  # share of its own width that a panel keeps beside another
-_SLIMMEST = 0.7  # share of the usual width that a panel keeps which stands alone in its row
-_LOWEST = 0.79  # share of its own height that it has where panels stand below each other
-_LEAST_SHARE = 0.3  # of a panel's width that its curves keep beside their labels
+_OVERLAP = 0.25  # inches by which two panels in a row overlap
+_NARROWEST = 0.8  # least width of a panel beside another, relative to its own
+_SLIMMEST = 0.7  # least width of a panel alone in its row, relative to the usual
+_LOWEST = 0.79  # height of panels below each other, relative to their own
+_LEAST_SHARE = 0.3  # of a panel's width, for its curves beside their labels
 
-_MOST_TICKS, _TICK = 6, 34.0  # on a logarithmic axis, and points that one takes
+_MOST_TICKS, _TICK = 6, 34.0  # on a logarithmic axis, and the points that each takes
 
 _room: ContextVar[tuple[float, int, float, bool] | None] = ContextVar("room", default=None)
 
@@ -94,7 +93,7 @@ class NarrowError(ValueError):
     Parameters
     ----------
     needed : float
-        Width that would do, in inches; kept as an attribute.
+        Width that would suffice, in inches; stored as an attribute.
 
     Examples
     --------
@@ -108,12 +107,12 @@ class NarrowError(ValueError):
 
 
 class RowError(NarrowError):
-    """Panels that were to stand beside each other find no room for it.
+    """Panels do not fit beside each other.
 
     Parameters
     ----------
     needed : float
-        Width that would do, in inches; kept as an attribute.
+        Width that would suffice, in inches; stored as an attribute.
 
     Examples
     --------
@@ -126,16 +125,12 @@ class RowError(NarrowError):
 
 @dataclass(frozen=True)
 class Look:
-    """How a curve is drawn.
+    """Style of a curve.
 
-    Attributes
-    ----------
-    colour : str
-        Its colour, for Matplotlib.
-    line : str or tuple
-        Its line style, for Matplotlib.
+    Attributes ---------- colour : str
+        Its Matplotlib colour. line : str or tuple Its Matplotlib line style.
     marker : str
-        Its marker, for Matplotlib.
+        Its Matplotlib marker.
     width : float
         Width of the line, in points.
 
@@ -187,28 +182,27 @@ ALGORITHM_LOOKS = {
     "LDPRSE": Look(COLOURS["orange"], DASHED, "^", 2.0),
     "Robust-UCB": Look(COLOURS["black"], UNEVEN, "", 1.4),
 }
-"""How each algorithm is drawn, by its label, with one colour through the whole book.
+"""Style of each algorithm by its label, with one colour through the whole book.
 
-Black is what has no privacy. There are more algorithms than colours, so that two that never meet
-in a figure may share one; those of one colour that do meet differ in line or marker.
-"""
+Algorithms without privacy are black. There are more algorithms than colours, so that two that are
+never in one figure may share one; those of one colour in one figure differ in line or marker. """
 
 GREY = "0.6"
-"""What stands back in a figure: no lighter, or it could not be read in the dark."""
+"""Grey of background curves: a lighter one would be unreadable in the dark theme."""
 
 
 def faded(look: Look) -> Look:
-    """Return the look of a curve that stands back: grey, thin, without a marker.
+    """Return the style of a background curve: grey, thin, without a marker.
 
     Parameters
     ----------
     look : Look
-        Its own look, whose line it keeps.
+        Its own style, whose line is kept.
 
     Returns
     -------
     Look
-        The grey one.
+        The grey style.
 
     Examples
     --------
@@ -219,24 +213,24 @@ def faded(look: Look) -> Look:
 
 
 def looks_of(names: Iterable[str], shown: Iterable[str] | None = None) -> dict[str, Look]:
-    """Return the looks of algorithms in a figure: those that it is about in colour, others grey.
+    """Return the styles of algorithms in a figure: its subjects in colour, others in grey.
 
     Parameters
     ----------
     names : iterable of str
         Labels of the algorithms, of `ALGORITHM_LOOKS`.
     shown : iterable of str, optional
-        Those in colour; all if not given. Three or four can be told apart at a glance.
+        Those in colour; by default all. Three or four can be distinguished at a glance.
 
     Returns
     -------
     dict of str to Look
-        Label → look, in the order given.
+        Label → style, in the given order.
 
     Raises
     ------
     ValueError
-        If a label has no look, or one is to be shown that is not among the names.
+        If a label has no style, or `shown` contains one that is not among the names.
 
     Examples
     --------
@@ -266,7 +260,7 @@ IDENTIFIER_LOOKS = {
     ("DP-SE", ""): Look(COLOURS["purple"], UNEVEN, "v", 1.7),
     ("DP-LRE", ""): Look(COLOURS["green"], LONG, "X", 2.0),
 }
-"""Algorithm for identification and variant → how it is drawn, the same in every figure."""
+"""Algorithm for identification and variant → its style in every figure."""
 
 OTHER_LOOKS = (
     Look(COLOURS["green"], "-", "o", 1.7),
@@ -276,40 +270,37 @@ OTHER_LOOKS = (
     Look(COLOURS["orange"], _SHORT, "D", 1.7),
     Look(COLOURS["black"], _DASH_DOT, "X", 1.7),
 )
-"""Looks of curves of one algorithm on different instances."""
+"""Styles for curves of one algorithm on different instances."""
 
 
 def look_of(name: str, variant: str, place: int) -> Look:
-    """Return the look of an algorithm's curve; one without a look of its own gets one by place.
+    """Return the style of an algorithm's curve; one without its own gets one by position.
 
     Parameters
     ----------
     name : str
         Label of the algorithm.
     variant : str
-        Which of its variants; empty for the usual one.
+        Its variant; empty for the usual one.
     place : int
         Number of the curve among those of a panel, from 0.
 
     Returns
     -------
-    Look
-        The look.
+    Look The style.
     """
     return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
 
 class End(NamedTuple):
-    """The right end of a curve, and what stands beside it.
+    """The right end of a curve, and its label.
 
-    Attributes
-    ----------
-    x, y : float
-        Where the curve ends, in units of the data.
+    Attributes ---------- x, y : float
+        End of the curve, in units of the data.
     text : str
         Its label.
     colour : str
-        Its colour, for Matplotlib.
+        Its Matplotlib colour.
 
     Examples
     --------
@@ -324,14 +315,14 @@ class End(NamedTuple):
 
 
 class PanelRange(NamedTuple):
-    """What a panel must show: its data's range, without the room for labels.
+    """Contents of a panel: the range of its data, without the room for labels.
 
     Attributes
     ----------
     x, y : tuple of float
-        Least and greatest value on each axis.
+        Smallest and largest value on each axis.
     ends : tuple of End
-        Right ends of the curves, which are labelled.
+        Right ends of the labelled curves.
 
     Examples
     --------
@@ -350,7 +341,7 @@ def styled() -> AbstractContextManager[None]:
     Returns
     -------
     contextlib.AbstractContextManager
-        What a `with` statement takes.
+        A context manager for a `with` statement.
     """
     return plt.rc_context(STYLE)
 
@@ -359,10 +350,10 @@ def styled() -> AbstractContextManager[None]:
 def filling(
     width: float, columns: int = 2, share: float = _LEAST_SHARE, *, abreast: bool = False
 ) -> Iterator[None]:
-    """Have the figures that are made inside a block fill `width` inches, or more if they need it.
+    """Make figures created inside a block fill `width` inches, or more if necessary.
 
-    Up to `columns` panels stand in a row, two where that leaves each four fifths of its own width.
-    Where labels would leave little room for curves, making a figure fails with a `NarrowError`.
+    Up to `columns` panels are in a row, two if that leaves each four fifths of its own width. If
+    labels would leave too little room for curves, making a figure fails with a `NarrowError`.
 
     Parameters
     ----------
@@ -371,10 +362,10 @@ def filling(
     columns : int
         Most panels in a row: 1 or 2.
     share : float
-        Least share of a panel's width that its curves keep beside their labels.
+        Least share of a panel's width for its curves beside their labels.
     abreast : bool
-        Whether panels that find no room beside each other are refused by a `RowError`, before
-        anything is drawn, rather than put below each other.
+        Whether panels that do not fit beside each other raise a `RowError`, before anything is
+        drawn, rather than being put below each other.
 
     Yields
     ------
@@ -389,7 +380,7 @@ def filling(
 
 
 def filled_width(natural: float) -> float:
-    """Return how wide a figure becomes: as wide as `filling` says.
+    """Return the width of a figure, as set by `filling`.
 
     Parameters
     ----------
@@ -406,7 +397,7 @@ def filled_width(natural: float) -> float:
 
 
 def columns_of(axes: Axes) -> int:
-    """Return how many panels stand beside each other in the figure of `make_panels`.
+    """Return the number of panels in a row in the figure of `make_panels`.
 
     Parameters
     ----------
@@ -423,7 +414,7 @@ def columns_of(axes: Axes) -> int:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format that the ending of the file says, and close it.
+    """Write a figure in the format given by the file's suffix, and close it.
 
     Parameters
     ----------
@@ -498,7 +489,7 @@ def make_panels(
     Raises
     ------
     RowError
-        If the panels are to stand beside each other (`filling`), and find no room.
+        If the panels must be beside each other (`filling`), and do not fit.
     """
 
     def span(columns: int, share: float = 1.0) -> float:
@@ -539,8 +530,8 @@ def small_multiples(
 ) -> tuple[Figure, list[Axes]]:
     """Make many small panels that share their axes, a title above each.
 
-    They say one thing together: label the curves in the first panel alone. In a narrow figure
-    (`filling`) fewer of them stand in a row.
+    Label the curves in the first panel alone. In a narrow figure (`filling`) a row has fewer
+    panels.
 
     Parameters
     ----------
@@ -558,7 +549,7 @@ def small_multiples(
     figure : matplotlib.figure.Figure
         The figure.
     panels : list of matplotlib.axes.Axes
-        Its panels; ticks have numbers at the left and at the bottom of the figure alone.
+        Its panels; only ticks at the left and at the bottom of the figure are numbered.
 
     Raises
     ------
@@ -625,18 +616,18 @@ def finish_panels(
     panels : sequence of matplotlib.axes.Axes
         Its panels, in rows of two.
     ranges : sequence of PanelRange
-        What each panel must show.
+        Contents of each panel.
     x_label : str
         Label of the horizontal axes.
     y_label : str
         Label of the vertical axes.
     log : {"xy", "x", "y", ""}
-        Which axes are logarithmic.
+        The logarithmic axes.
 
     Raises
     ------
     NarrowError
-        If the figure has a width to fill that leaves little room for curves.
+        If the figure has a width to fill that leaves too little room for curves.
     """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
@@ -664,7 +655,7 @@ def finish_panels(
 
 
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
-    """Write a label at the right end of each curve, moved apart where they would overlap.
+    """Write a label at the right end of each curve, moved apart to avoid overlaps.
 
     Parameters
     ----------
@@ -709,9 +700,9 @@ def spread(
     distance : float
         Least distance of neighbours.
     low : float
-        What no position may fall below; given up if there is no room.
+        Lower limit of the positions; ignored if there is no room.
     high : float
-        What no position may exceed.
+        Upper limit of the positions.
 
     Returns
     -------
@@ -738,7 +729,7 @@ def power_of_ten(value: float, _: object = None) -> str:
     value : float
         The power.
     _ : object
-        Not used: what Matplotlib hands to a formatter.
+        Unused: the position that Matplotlib passes to a formatter.
 
     Returns
     -------
@@ -768,19 +759,19 @@ def _set_limits(
     log: bool,
     ticks: int = _MOST_TICKS,
 ) -> None:
-    """Set an axis' limits so that shares `before` and `after` of its length lie off the data."""
+    """Set an axis' limits with shares `before` and `after` of its length outside the data."""
     low, high = np.log10(data) if log else data
     length = (high - low) / (1 - before - after)
     limits = np.array([low - before * length, high + after * length])
     axis.axes.set(**{f"{axis.axis_name}lim": tuple(10**limits if log else limits)})
     if log:
-        # Ticks stand at powers of ten only, where there is data and room for them.
+        # Ticks only at powers of ten, where there is data and room for them.
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
         step = max(1, math.ceil((last - first) / (ticks - 1)))
         axis.set_major_locator(FixedLocator([10.0**k for k in range(first, last + 1, step)]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(power_of_ten))
-        if first == last and axis.axis_name == "x":  # one power tells no distance
+        if first == last and axis.axis_name == "x":  # a single power shows no distance
             between = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
             shown = [x for x in between if low - 1e-9 <= math.log10(x) <= high + 1e-9]
             axis.set_major_locator(FixedLocator(shown))
