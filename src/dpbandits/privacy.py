@@ -1,18 +1,17 @@
-"""What Laplace releases reveal together about one reward that enters all of them.
+"""Joint privacy of Laplace releases that all depend on one reward.
 
-Release i shows a number that one changed reward moves by at most s_i, with Laplace noise of scale
-b_i: its *loss* is e_i = s_i/b_i, and alone it is e_i-differentially private. For all of them
-`delta_at` and `epsilon_at` put the truth between two numbers.
+Release i is a number that one changed reward moves by at most s_i, plus Laplace noise of scale b_i:
+its *loss* is e_i = s_i/b_i, and by itself it is e_i-differentially private. For all of them
+together `delta_at` and `epsilon_at` bracket the exact value between two numbers.
 
-The truth is that of independent releases whose centres are all moved by s_i. It is an upper bound
-for what depends on earlier releases, too, such as which arm is released next, as long as the
-losses, in their order, are not above those given: a Laplace law that is moved by less, and
-whatever is computed from the releases, such as actions, can be told apart no better, whatever has
-been seen before.
+The exact value is that of independent releases whose centres all move by s_i. It is also an upper
+bound if releases depend on earlier ones, such as which arm is released next, as long as the losses,
+in their order, do not exceed the given ones: Laplace distributions that move by less, and all
+functions of the releases, such as actions, are no easier to distinguish, given any history.
 
-δ(ε) is an integral over the transform M of the losses' sum (:prf:ref:`lem-loss-transform`). Kernels
-that give a little more and a little less (:prf:ref:`lem-loss-smoothing`), a sum for the integral
-(:prf:ref:`lem-loss-sampling`) and its end (:prf:ref:`lem-loss-truncation`) make the bracket.
+δ(ε) is an integral over the transform M of the losses' sum (:prf:ref:`lem-loss-transform`). The
+bracket comes from kernels slightly above and below (:prf:ref:`lem-loss-smoothing`), a sum for the
+integral (:prf:ref:`lem-loss-sampling`) and its truncation (:prf:ref:`lem-loss-truncation`).
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ __all__ = [
 
 Complexes = NDArray[np.complex128]
 
-_CALIBRATION = 1e-6  # share of the greatest factor that `calibrate` may miss
+_CALIBRATION = 1e-6  # relative distance of `calibrate` from the largest factor
 _PARTS = 12  # m, the number of uniform variables in Y; `_kernels` has powers of 2·2·3
 _SHARE = 0.05  # of the tolerance, for each of the smaller errors
-_BINS = 256  # intervals of sizes, where the distinct ones are more
-_MARGIN = 1e-5  # of the total of the losses; nearer to it rounding takes over
+_BINS = 256  # intervals of sizes, if there are more distinct ones
+_MARGIN = 1e-5  # of the sum of the losses; closer to it rounding dominates
 _ULP = 2.0**-52
-_FAR = 1e-60  # δ that `epsilon_at` still integrates quickly
+_FAR = 1e-60  # least δ that `epsilon_at` integrates quickly
 _Tolerance = Annotated[float, between(1e-9, 0.1)]
 _Delta = Annotated[
     float,
@@ -57,14 +56,14 @@ _Delta = Annotated[
 
 
 class Bracket(NamedTuple):
-    """Two numbers with the truth between them: declare with the upper, refute with the lower.
+    """Two numbers around the exact value: declare with the upper, refute with the lower.
 
     Attributes
     ----------
     lower : float
-        What the truth is not below.
+        Lower bound on the exact value.
     upper : float
-        What the truth is not above.
+        Upper bound on the exact value.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class Bracket(NamedTuple):
 
 
 def basic_composition(losses: ArrayLike) -> float:
-    """Return the sum of the losses: the ε of all releases together with δ = 0, and the least one.
+    """Return the sum of the losses: the least ε of all releases together with δ = 0.
 
     Parameters
     ----------
@@ -123,9 +122,9 @@ def advanced_composition(
         ε = ∑ e_i(exp(e_i) − 1)/(exp(e_i) + 1) + √(2 log(1/δ) ∑ e_i²),
 
     one of the forms of Kairouz, Oh & Viswanath (2015), Theorem 3.5; Dwork, Rothblum & Vadhan
-    (2010) have e_i(exp(e_i) − 1) in the first sum. It holds for all releases that are e_i-private
-    each, whatever their noise, also where they are chosen by what was released before; it can be
-    above `basic_composition`. Proof: :prf:ref:`thm-advanced`.
+    (2010) have e_i(exp(e_i) − 1) in the first sum. It holds for all releases that are each
+    e_i-private, with any noise, even if they are chosen adaptively; it can be above
+    `basic_composition`. Proof: :prf:ref:`thm-advanced`.
 
     Parameters
     ----------
@@ -157,8 +156,8 @@ def delta_at(
 ) -> Bracket:
     """Return the δ of Laplace releases at a given ε, between two numbers.
 
-    δ is the largest P(A) − exp(ε)P'(A) over events A, with P and P' the laws of all releases
-    together on neighbouring streams. There may be a million distinct losses.
+    δ is the largest P(A) − exp(ε)P'(A) over events A, with P and P' the joint distributions of all
+    releases on neighbouring streams. There may be a million distinct losses.
 
     Parameters
     ----------
@@ -167,14 +166,14 @@ def delta_at(
     losses : array_like of float, shape (releases,)
         Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100.
     tolerance : float
-        Width of the bracket, relative to δ, that is aimed at, from 1e-9 to 0.1. It is wider, by
-        up to a hundred times, where ε is a sum of ± the losses of few releases, as there δ has a
-        kink. Rounding adds some 1e-9 for a million releases.
+        Target width of the bracket relative to δ, from 1e-9 to 0.1. It is wider, up to a
+        hundredfold, if ε is a sum of ± the losses of few releases, where δ has a kink. Rounding
+        adds about 1e-9 for a million releases.
 
     Returns
     -------
     Bracket
-        What δ is not below, and what it is not above.
+        Lower and upper bound on δ.
 
     Examples
     --------
@@ -197,24 +196,25 @@ def delta_at(
 
 @checked_arguments
 def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -> Bracket:
-    """Return the least ε of Laplace releases at which a given δ is enough, between two numbers.
+    """Return the least ε of Laplace releases for which a given δ suffices, between two numbers.
 
-    Within 1e-5 of the sum of the losses, relative to it, the bracket can be as wide as that. For δ
-    below 1e-100 it goes from what holds at δ = 1e-60 to the sum, as nothing so small is integrated.
+    Within a relative 1e-5 of the sum of the losses, the bracket can be as wide as that. For δ below
+    1e-100 it extends from the bound at δ = 1e-60 to the sum, since smaller numbers are not
+    integrated.
 
     Parameters
     ----------
     delta : float
-        δ, at least 0, where the answer is `basic_composition`, and below 1.
+        δ, at least 0 (for which the answer is `basic_composition`) and below 1.
     losses : array_like of float, shape (releases,)
         Sensitivity over scale of each Laplace release: 0, or from 1e-100 to 1e100.
     tolerance : float
-        Width of the bracket of δ, relative to δ, that is aimed at, from 1e-9 to 0.1.
+        Target width of the bracket of δ relative to δ, from 1e-9 to 0.1.
 
     Returns
     -------
     Bracket
-        What ε is not below, and what it is not above.
+        Lower and upper bound on ε.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -
     if delta < SMALLEST:
         return Bracket(epsilon_at(_FAR, losses, tolerance).lower, releases.total)
     guess = releases.guess_epsilon(delta)
-    for _ in range(5):  # a bracket holds wherever the guess is, but is narrow near it only
+    for _ in range(5):  # a bracket is valid for any guess, but narrow only near it
         inversion = _Inversion(releases, guess, tolerance)
         bracket = Bracket(*inversion.epsilons(delta, guess))
         better = min(bracket.upper, releases.nearly)
@@ -248,11 +248,11 @@ def epsilon_at(delta: _Delta, losses: ArrayLike, tolerance: _Tolerance = 1e-6) -
 def calibrate(epsilon: Positive, delta: _Delta, losses: ArrayLike) -> float:
     """Return the factor by which losses may be multiplied for a given privacy of all releases.
 
-    All factors up to the greatest are enough, and none above it, as larger losses are never more
-    private (:prf:ref:`thm-int-private`). The factor c has
-    ``epsilon_at(delta, c * losses).upper <= epsilon``, and seven digits unless δ = 0. The greatest
-    such factor is above it by a share of at most 2·10⁻⁶, and by the width of the bracket of
-    `epsilon_at`, which can be more where δ is near 1 or the sum of the losses near ε.
+    All factors up to the largest are valid, and none above it, since larger losses are never more
+    private (:prf:ref:`thm-int-private`). The factor c satisfies ``epsilon_at(delta, c *
+    losses).upper <= epsilon``, and has seven digits unless δ = 0. The largest such factor exceeds
+    it by at most a relative 2·10⁻⁶ plus the width of the bracket of `epsilon_at`, which can be
+    larger if δ is near 1 or the sum of the losses is near ε.
 
     Parameters
     ----------
@@ -289,14 +289,14 @@ def calibrate(epsilon: Positive, delta: _Delta, losses: ArrayLike) -> float:
             f"{high:g}"
         )
 
-    @cache  # `brentq` asks again at both ends
+    @cache  # `brentq` evaluates both ends again
     def surplus(log_factor: float) -> float:
         return epsilon_at(delta, math.exp(log_factor) * values).upper - epsilon
 
     if delta == 0.0:
         factor = epsilon / total
     else:
-        low = math.log(epsilon / total) - _CALIBRATION  # enough even without δ
+        low = math.log(epsilon / total) - _CALIBRATION  # sufficient even with δ = 0
         high, step = low + 0.1, 0.2
         while surplus(high) <= 0.0:
             low, high, step = high, high + step, 2.0 * step
@@ -321,7 +321,7 @@ def _round_down(factor: float) -> float:
 
 
 def _losses(losses: ArrayLike) -> Floats:
-    """Return the losses as an array, after checking them."""
+    """Check the losses and return them as an array."""
     allowed = f"a row of numbers, each 0 or from {SMALLEST:g} to {1 / SMALLEST:g}"
     values: Any = np.asarray(losses)
     if values.dtype.kind not in "iuf" and values.size:
@@ -334,17 +334,17 @@ def _losses(losses: ArrayLike) -> Floats:
 
 
 def _checked(losses: ArrayLike) -> _Releases | None:
-    """Return the releases, or None where they reveal nothing, after checking them."""
+    """Check the losses and return the releases, or None if they reveal nothing."""
     values = _losses(losses)
     return _Releases(values) if values.any() else None
 
 
 class _Releases:
-    """Independent Laplace releases, of which one at least has a positive loss.
+    """Independent Laplace releases, at least one of which has a positive loss.
 
-    `sizes` and `counts` are the distinct positive losses, the greatest first, as they make M(z)
-    small early; `high`, `middle` and `many` are the greatest, the mean and the number of the
-    losses in each of some intervals. `total` is the sum, `nearly` a little less.
+    `sizes` and `counts` are the distinct positive losses and their numbers, the largest first,
+    since they make M(z) small early; `high`, `middle` and `many` are the largest, the mean and the
+    number of the losses in each of some intervals. `total` is the sum, `nearly` slightly less.
     """
 
     def __init__(self, losses: Floats) -> None:
@@ -369,7 +369,7 @@ class _Releases:
         return min(0.5 * epsilon + float(self.counts @ (np.log1p(halves) - halves)), 0.0)
 
     def saddle(self, epsilon: float) -> tuple[float, float]:
-        """Return the t at which M(t)exp(−tε)/(t(t + 1)) is least, and log δ(ε), roughly."""
+        """Return the minimiser t of M(t)exp(−tε)/(t(t + 1)), and approximately log δ(ε)."""
 
         def height(log_t: float) -> float:
             t = math.exp(log_t)
@@ -386,7 +386,7 @@ class _Releases:
         return math.exp(log_t), least + log_t - 0.5 * math.log(2.0 * math.pi * max(bend, 0.1))
 
     def guess_epsilon(self, delta: float) -> float:
-        """Return the ε at which δ(ε) is `delta`, roughly."""
+        """Return approximately the ε at which δ(ε) is `delta`."""
         low, high, goal = 0.0, self.nearly, math.log(delta)
         if self.saddle(low)[1] <= goal:
             return low
@@ -410,7 +410,7 @@ class _Inversion:
         # half of the tolerance is for the smoothing
         width = min(math.sqrt(1.5 * _PARTS * tolerance / (t * (1.0 + t))), 1.0)
         self.others = t * (1.0 + 2.0 ** np.arange(-3.0, 12.0))
-        # bounds of log M(u) from above, as fast where there are many sizes
+        # upper bounds of log M(u), equally fast for many sizes
         above = [_log_transform(u, releases.high, releases.many) for u in self.others]
         self.log_others = np.array(above)
         self.log_others += self.others * np.log(self.others)
@@ -454,7 +454,7 @@ class _Inversion:
         return images
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
-        """Return a number that δ(ε) is not below, and one that it is not above."""
+        """Return a lower and an upper bound on δ(ε)."""
         if epsilon >= self.releases.total:
             return 0.0, 0.0
         log_peak = self.log_peak - self.tilt * epsilon
@@ -485,7 +485,7 @@ class _Inversion:
             end = 0.0
             if surplus(low) > 0.0:
                 end = _root(surplus, low, high, xtol=1e-15 * total, rtol=1e-14)
-            step = 1e-15 * total  # the root is found up to rounding only
+            step = 1e-15 * total  # the root is exact only up to rounding
             while 0.0 < end < total and sign * surplus(end) > 0.0:
                 end, step = min(max(end + sign * step, 0.0), total), 2.0 * step
             ends.append(end)
@@ -516,7 +516,7 @@ def _kernels(z: Complexes, width: float) -> tuple[Complexes, Complexes]:
 def _ratios(
     t: float, theta: Floats, enough: Floats, sizes: Floats, counts: Floats
 ) -> tuple[Complexes, NDArray[np.bool_]]:
-    """Return M(t + iθ)/M(t), and where it is not given up as small enough."""
+    """Return M(t + iθ)/M(t), and a mask of the points where it is not negligible."""
     falls = np.exp(-(1.0 + 2.0 * t) * sizes)
     tops = (1.0 + 2.0 * t) / (1.0 + t + t * falls)
     ratios = np.ones(theta.size, dtype=np.complex128)
