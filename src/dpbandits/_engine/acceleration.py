@@ -73,8 +73,10 @@ class Accelerator:
     run : callable
         Plays the algorithm, its first argument.
     name : str
-        Its name in ``how=...``. error, error_a_pull : float The distribution of a run of T pulls is
-        within ``error + T * error_a_pull`` of the program's, in total variation.
+        Its name in ``how=...``.
+    error, error_a_pull : float
+        The distribution of a run of T pulls is within ``error + T * error_a_pull`` of the
+        program's, in total variation.
     program : callable
         The plain program that it accelerates.
     fits : callable, optional

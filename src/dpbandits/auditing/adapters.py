@@ -53,7 +53,9 @@ _NAN = -1e300  # marks a value that was not released
 class Outputs(NamedTuple):
     """Outputs of runs.
 
-    Attributes ---------- values : numpy.ndarray of float, shape (runs, v)
+    Attributes
+    ----------
+    values : numpy.ndarray of float, shape (runs, v)
         Numbers: halting time, released values, recommendation; nan for what was not released.
     actions : numpy.ndarray of float, shape (runs, a)
         Arms pulled, 0-based, in order; −1 after the last.
@@ -174,7 +176,8 @@ def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
 
     Returns
     -------
-    PrivacyGuarantee The guarantee.
+    PrivacyGuarantee
+        The guarantee.
 
     Examples
     --------
@@ -875,7 +878,8 @@ class DrawnSubject(Subject):
         ----------
         table : numpy.ndarray of float, shape (K, N)
             Rewards of each arm in the order of its pulls.
-        rng : numpy.random.Generator Unused.
+        rng : numpy.random.Generator
+            Unused.
 
         Returns
         -------
@@ -910,7 +914,8 @@ def subject_of(
 
     Returns
     -------
-    Subject The adapter.
+    Subject
+        The adapter.
 
     Raises
     ------

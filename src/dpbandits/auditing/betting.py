@@ -164,7 +164,8 @@ def least_convicted(
         Numbers Y, 0 or 1, whose mean is Q: the event in each run on the other table.
     failure : float
         Probability φ in (0, 1) with which the bet may win although the guarantee holds.
-    epsilon, delta : float The declared guarantee.
+    epsilon, delta : float
+        The declared guarantee.
 
     Returns
     -------

@@ -103,7 +103,9 @@ def shapes_of(
 
     Parameters
     ----------
-    program : Program The program to run. tables : Tables
+    program : Program
+        The program to run.
+    tables : Tables
         The tables that it declares.
     arms : sequence of int
         Numbers of arms.
@@ -153,7 +155,9 @@ def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> li
 
     Parameters
     ----------
-    program : Program The program to run. n_arms, length : int
+    program : Program
+        The program to run.
+    n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.
@@ -210,7 +214,9 @@ def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list
 
     Parameters
     ----------
-    program : Program The program to run. n_arms, length : int
+    program : Program
+        The program to run.
+    n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.
@@ -275,7 +281,9 @@ def pairs_everywhere(
 
     Parameters
     ----------
-    program : Program The program to run. n_arms, length : int
+    program : Program
+        The program to run.
+    n_arms, length : int
         Shape of the tables.
     tables : Tables
         Range of the rewards.

@@ -161,7 +161,9 @@ def audit_stopping(
     Parameters
     ----------
     rule : DPNAS or DPExponentialNAS
-        One of these classes, not a subclass. pair : TablePair Tables of one arm: the streams.
+        One of these classes, not a subclass.
+    pair : TablePair
+        Tables of one arm: the streams.
     guarantee : PrivacyGuarantee, optional
         Declared guarantee; by default that of the rule.
 
@@ -376,7 +378,9 @@ def audit_exactly(
     Parameters
     ----------
     target : object
-        The target. instance : HeavyTailInstance, optional Bandit with the moments for an algorithm
+        The target.
+    instance : HeavyTailInstance, optional
+        Bandit with the moments for an algorithm
         for heavy-tailed rewards; by default ``heavy_two_point(0.5, order=0.9)``.
     guarantee : PrivacyGuarantee, optional
         Declared guarantee; by default that of the target.

@@ -48,11 +48,15 @@ _LENGTHEN = 4
 class Hunt:
     """Extent of a search.
 
-    Attributes ---------- n_runs : int
+    Attributes
+    ----------
+    n_runs : int
         Total runs on each table, of the search and of the test.
     failure : float
         Probability with which the bound of the test may be too high.
-    promised : PrivacyGuarantee Declared guarantee. tables : Tables
+    promised : PrivacyGuarantee
+        Declared guarantee.
+    tables : Tables
         Tables on which the program can be run.
     n_arms, n_pulls : int or None
         Shape of the tables, if given.
@@ -147,10 +151,14 @@ class Candidate:
 
         Parameters
         ----------
-        program : Program The program to run. n : int
+        program : Program
+            The program to run.
+        n : int
             Runs on each table.
         plan : Hunt
-            Extent of the search. share : float Least share of the runs in a cell.
+            Extent of the search.
+        share : float
+            Least share of the runs in a cell.
         """
         program.load(self.pair)
         half = max(n // 2, 10)
@@ -166,7 +174,9 @@ class Candidate:
 
         Parameters
         ----------
-        program : Program The program to run. plan : Hunt
+        program : Program
+            The program to run.
+        plan : Hunt
             Extent of the search.
         """
         program.load(self.pair)
@@ -231,8 +241,12 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
 
     Parameters
     ----------
-    program : Program The program to run. plan : Hunt
-        Extent of the search. rng : numpy.random.Generator Source of randomness for the flips of
+    program : Program
+        The program to run.
+    plan : Hunt
+        Extent of the search.
+    rng : numpy.random.Generator
+        Source of randomness for the flips of
         single rewards and the order of pairs.
 
     Returns

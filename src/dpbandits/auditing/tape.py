@@ -71,7 +71,9 @@ _SIZE = _USED + CHUNK
 class Move(NamedTuple):
     """The uniform numbers to move, and their shifts for a change of 1 of the reward.
 
-    Attributes ---------- clock : int
+    Attributes
+    ----------
+    clock : int
         The clock: `OWN`, `ALL` or `DRAWS`.
     shifts : tuple of ((int, int), float)
         Pairs of a place (n, s) and a shift b, in increasing order of places: of the numbers drawn
@@ -210,7 +212,9 @@ class _TapeBits(CalledBits):
 class Tapes:
     """Tapes from which programs draw, one for each run, and the current move.
 
-    Attributes ---------- rng : numpy.random.Generator
+    Attributes
+    ----------
+    rng : numpy.random.Generator
         Generator for the programs.
     read : numpy.ndarray of int
         Written by programs: the number of rewards read of each arm; the entry after the last arm's
@@ -311,7 +315,9 @@ def new_keys(source: Rng, n: int) -> Keys:
     Parameters
     ----------
     source : numpy.random.Generator
-        Source of randomness. n : int Number of tapes.
+        Source of randomness.
+    n : int
+        Number of tapes.
 
     Returns
     -------

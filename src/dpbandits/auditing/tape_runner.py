@@ -252,7 +252,10 @@ class Program:
     def new_keys(self, n: int) -> Keys:
         """Draw new tapes.
 
-        Parameters ---------- n : int Number of tapes.
+        Parameters
+        ----------
+        n : int
+            Number of tapes.
 
         Returns
         -------
@@ -321,7 +324,11 @@ class Program:
         Parameters
         ----------
         n : int
-            Number of tapes. move : Move The move. moved : int The moved side.
+            Number of tapes.
+        move : Move
+            The move.
+        moved : int
+            The moved side.
 
         Returns
         -------
@@ -337,7 +344,11 @@ class Program:
         Parameters
         ----------
         n : int
-            Number of tapes. move : Move The move. moved : int The moved side.
+            Number of tapes.
+        move : Move
+            The move.
+        moved : int
+            The moved side.
 
         Yields
         ------

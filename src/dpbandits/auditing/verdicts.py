@@ -38,7 +38,9 @@ class Audit:
     Attributes
     ----------
     label : str
-        Name of the target. guarantee : PrivacyGuarantee Its declared guarantee.
+        Name of the target.
+    guarantee : PrivacyGuarantee
+        Its declared guarantee.
     pair : TablePair
         The neighbouring tables.
     epsilon_lower : float

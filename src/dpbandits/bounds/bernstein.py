@@ -68,7 +68,10 @@ def bernstein_scale(law: Law, alpha: Fraction, epsilon: Budget, *, variance: Fla
 
     Parameters
     ----------
-    law : Law Distribution of the samples, of mean μ ≠ 0. alpha : float Relative error α, in (0, 1).
+    law : Law
+        Distribution of the samples, of mean μ ≠ 0.
+    alpha : float
+        Relative error α, in (0, 1).
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
     variance : bool

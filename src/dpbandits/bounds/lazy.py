@@ -231,7 +231,9 @@ class Frame:
     def regret(self, pulls: Callable[[float], Floats]) -> float | Floats:
         """Sum the regret of all suboptimal arms.
 
-        Parameters ---------- pulls : callable
+        Parameters
+        ----------
+        pulls : callable
             Maps a mean to a bound on E N_a, shape (times,).
 
         Returns

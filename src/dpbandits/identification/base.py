@@ -29,7 +29,9 @@ DEFAULT_MAX_PULLS = 10**15
 class Decision(NamedTuple):
     """Outcome of one run.
 
-    Attributes ---------- recommendation : int
+    Attributes
+    ----------
+    recommendation : int
         An arm, 0-based, or −1 if the run was cut off before it stopped.
     pulls : numpy.ndarray of int, shape (K,)
         All pulls of each arm, including those of batches that were never released.
@@ -58,7 +60,9 @@ class Decision(NamedTuple):
 class TableDecisions(NamedTuple):
     """Outcomes of runs on one table.
 
-    Attributes ---------- recommendation : numpy.ndarray of int, shape (n_runs,)
+    Attributes
+    ----------
+    recommendation : numpy.ndarray of int, shape (n_runs,)
         The arm of each run, 0-based, or −1 if the table ended first.
     pulls : numpy.ndarray of int, shape (n_runs, K)
         Pulls of each arm.
@@ -229,7 +233,10 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
             Name of an accelerator, or "reference" for `decide`. None is the first registered one
             that fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
-            Returns ------- Decision The recommendation, −1 if the run was cut off, and the pulls.
+        Returns
+        -------
+        Decision
+            The recommendation, −1 if the run was cut off, and the pulls.
 
         Raises
         ------
@@ -282,7 +289,10 @@ class IdentificationAlgorithm(Labelled, Configuration, abc.ABC):
             Name of an accelerator on tables, or "reference" for `decide`. None is the first
             registered one that fits, or `decide` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
-            Returns ------- TableDecisions Recommendations, pulls, and the order of the arms.
+        Returns
+        -------
+        TableDecisions
+            Recommendations, pulls, and the order of the arms.
 
         Raises
         ------

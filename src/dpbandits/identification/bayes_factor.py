@@ -137,7 +137,9 @@ def log_density(n: float, x: float, u: float, epsilon: float) -> float:
     ----------
     n : float
         Number of rewards, at least 1.
-    x : float The released value. u : float
+    x : float
+        The released value.
+    u : float
         Mean of the arm, in [0, 1].
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed.
@@ -557,7 +559,9 @@ class ArmLikelihood:
     def add(self, n: int, x: float) -> None:
         """Add a batch.
 
-        Parameters ---------- n : int
+        Parameters
+        ----------
+        n : int
             Number of its pulls, at least 1.
         x : float
             Its released value: the sum of its rewards, with noise.

@@ -33,8 +33,9 @@ class CharacteristicTime(NamedTuple):
     Attributes
     ----------
     value : float
-        T*: asymptotic number of pulls per unit of log(1/δ). weights : numpy.ndarray of float, shape
-        (K,) w, the arms' shares of the pulls.
+        T*: asymptotic number of pulls per unit of log(1/δ).
+    weights : numpy.ndarray of float, shape (K,)
+        w, the arms' shares of the pulls.
     costs : numpy.ndarray of float, shape (K,)
         W_a(w): at least 1/T*, with equality if the arm is critical; inf for the best.
 
@@ -53,7 +54,9 @@ class CharacteristicTime(NamedTuple):
 class PrivacySwitches(NamedTuple):
     """Budgets from which privacy is free to first order; `privacy_switches` computes them.
 
-    Attributes ---------- free : float
+    Attributes
+    ----------
+    free : float
         Largest logit μ* − logit μ_a over the arms a: from this ε on d_ε = kl between the means.
     exact : float
         The least ε at which T*_ε is T*_KL.

@@ -141,7 +141,9 @@ def left_by_whole_sums(
     Parameters
     ----------
     rewards : Run
-        Source of rewards. viable : numpy.ndarray of int Arms that are viable.
+        Source of rewards.
+    viable : numpy.ndarray of int
+        Arms that are viable.
     plan : EpochPlan
         The epoch.
     rng : numpy.random.Generator

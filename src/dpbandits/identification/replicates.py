@@ -259,8 +259,9 @@ def identify(
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
-        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``. instance : BernoulliInstance The
-        bandit, with K arms and a unique best one.
+        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``.
+    instance : BernoulliInstance
+        The bandit, with K arms and a unique best one.
     n_runs : int
         Number of replicates, at least 1.
     seed : int or sequence of int
@@ -319,9 +320,10 @@ def identify_many(
     seed : int or sequence of int
         Entropy of the root seed: one or more integers of at least 0.
     max_pulls : int
-        Pulls after which a run that has not stopped is cut off, with recommendation −1. n_jobs :
-        int Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is
-        all processors.
+        Pulls after which a run that has not stopped is cut off, with recommendation −1.
+    n_jobs : int
+        Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
+        processors.
     how : str, optional
         Program to run: "reference" for the algorithms' plain programs, or the name of an
         accelerator that all of them have. None is for each case the first registered one that fits,
@@ -375,11 +377,15 @@ class Trials(Replicates):
     Attributes
     ----------
     algorithm : IdentificationAlgorithm
-        The algorithm. population : FinitePopulation The patients.
+        The algorithm.
+    population : FinitePopulation
+        The patients.
     recommendation : numpy.ndarray of int, shape (n_runs,)
-        The arm of each trial, 0-based; −1 if an arm ran out of patients. patients : numpy.ndarray
-        of int, shape (n_runs, K) Patients of each arm, including those of open batches. failures :
-        numpy.ndarray of int, shape (n_runs, K) Those of them whose outcome was 0.
+        The arm of each trial, 0-based; −1 if an arm ran out of patients.
+    patients : numpy.ndarray of int, shape (n_runs, K)
+        Patients of each arm, including those of open batches.
+    failures : numpy.ndarray of int, shape (n_runs, K)
+        Those of them whose outcome was 0.
 
     Examples
     --------
@@ -534,8 +540,9 @@ def simulate_trials(
     Parameters
     ----------
     algorithm : IdentificationAlgorithm
-        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``. population : FinitePopulation The
-        patients, whose order is random and independent in each trial.
+        The algorithm, such as ``DPTT(epsilon=1, delta=0.05)``.
+    population : FinitePopulation
+        The patients, whose order is random and independent in each trial.
     n_runs : int
         Number of trials, at least 1.
     seed : int or sequence of int

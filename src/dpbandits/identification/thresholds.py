@@ -384,7 +384,9 @@ def gaussian_threshold(
     Parameters
     ----------
     kind : {"theoretical", "heuristic", "published"}
-        The threshold. delta : float Allowed probability δ in (0, 1) of a wrong recommendation.
+        The threshold.
+    delta : float
+        Allowed probability δ in (0, 1) of a wrong recommendation.
     epsilon : float
         Privacy budget ε > 0, ``inf`` included.
     n_arms : int

@@ -45,7 +45,9 @@ _PATIENCE = 20  # rounds between two bisections, against cycles
 class SaddleStart(NamedTuple):
     """Start of the search for the minimiser of W̃, as returned by `calibrated_cost_kernel`.
 
-    Attributes ---------- tilt_a, tilt_b : float
+    Attributes
+    ----------
+    tilt_a, tilt_b : float
         Tilts λ/ε of both arms; a value outside (0, 1) means none.
     u : float
         The minimiser; a value that is not between the means means none.
@@ -525,7 +527,9 @@ def calibrated_cost(
 
     The arrays are broadcast. If x_a ≤ x_b the cost is 0 and u is x_a, clipped to [0, 1].
 
-    Parameters ---------- mean_a : array_like of float
+    Parameters
+    ----------
+    mean_a : array_like of float
         x_a: true means, or estimates, which can be any real numbers.
     mean_b : array_like of float
         x_b: true means, or estimates, which can be any real numbers.

@@ -648,7 +648,9 @@ class _Exact(Counter):
         Parameters
         ----------
         threshold : float
-            Bound on the absolute error, in units of the stream. length : int Number of elements,
+            Bound on the absolute error, in units of the stream.
+        length : int
+            Number of elements,
             from 1 to 2^62.
 
         Returns

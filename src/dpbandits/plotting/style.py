@@ -127,8 +127,12 @@ class RowError(NarrowError):
 class Look:
     """Style of a curve.
 
-    Attributes ---------- colour : str
-        Its Matplotlib colour. line : str or tuple Its Matplotlib line style.
+    Attributes
+    ----------
+    colour : str
+        Its Matplotlib colour.
+    line : str or tuple
+        Its Matplotlib line style.
     marker : str
         Its Matplotlib marker.
     width : float
@@ -287,7 +291,8 @@ def look_of(name: str, variant: str, place: int) -> Look:
 
     Returns
     -------
-    Look The style.
+    Look
+        The style.
     """
     return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
@@ -295,7 +300,9 @@ def look_of(name: str, variant: str, place: int) -> Look:
 class End(NamedTuple):
     """The right end of a curve, and its label.
 
-    Attributes ---------- x, y : float
+    Attributes
+    ----------
+    x, y : float
         End of the curve, in units of the data.
     text : str
         Its label.
