@@ -163,6 +163,7 @@ OWN = {  # where the name alone does not tell
     "group_privacy_factor": {"distance": 0.5},
     **{name: {"law": HEAVY.laws[0]} for name in ("TruncatedMean.error", "TruncatedMean.rms")},
     "audit_stopping": {"pair": STREAM, "n_runs": 16},
+    "compiled": {"function": lambda total, pulls, t: total / pulls},
     "estimate_many": {"cases": {"a": (RULE, LAW)}},
     "identify": {"algorithm": dpb.DPTT(1.0, 0.1)},
     "identify_many": {"cases": {"a": (dpb.DPTT(1.0, 0.1), INSTANCE)}},

@@ -30,6 +30,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "dpbandits.rewards.run",
         "dpbandits.regret.simulation",
         "dpbandits.regret.live",
+        "dpbandits.regret.own_index",
         "dpbandits.results",
         "dpbandits.testing",
     ),

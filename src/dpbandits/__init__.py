@@ -38,6 +38,7 @@ from dpbandits.identification import (
     transportation_cost,
 )
 from dpbandits.regret.live import LiveRun, play
+from dpbandits.regret.own_index import IndexAlgorithm, compiled
 from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulate_many
 from dpbandits.rewards import instances, laws
 from dpbandits.stopping import Estimates, estimate, estimate_many
@@ -63,6 +64,7 @@ __all__ = [
     "GroupSequentialPlan",
     "IdentificationAlgorithm",
     "Identifications",
+    "IndexAlgorithm",
     "LiveRun",
     "Plan",
     "PrivacyGuarantee",
@@ -77,6 +79,7 @@ __all__ = [
     "audit",
     "bounds",
     "characteristic_time",
+    "compiled",
     "d_eps",
     "estimate",
     "estimate_many",

@@ -101,3 +101,14 @@ def test_ask_and_tell_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert len(blocks) == 2
     exec("\n".join(blocks), {"dpb": dpb})
     assert capsys.readouterr().out == "[1, 0] ε = 1, central, event level\n"
+
+
+def test_the_index_of_the_page_is_in_a_race(capsys):
+    page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
+    section = page.partition("## An index of your own")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.+?)```", section, re.DOTALL)
+    exec(block, {"__name__": "page"})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rsplit(" ", 1)[1] for line in lines[:2]] == ["compiled", "compiled"]
+    mean, private = (float(line.split()[-2]) for line in lines[:2])
+    assert lines[0].startswith("my_ucb(c=0.5) ") and 0 < mean < private

@@ -119,6 +119,7 @@ class Accelerator:
 
 
 _entered: dict[tuple[type, type], dict[str, Accelerator]] = {}
+_bases: set[tuple[type, type]] = set()
 _many: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -137,13 +138,14 @@ def accelerates(
     error: float = 0.0,
     error_a_pull: float = 0.0,
     when: Callable[[Any], bool] | None = None,
+    subclasses: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a function as an accelerator: a decorator.
 
     Parameters
     ----------
     *kinds : type
-        Classes of algorithms, each exactly: subclasses are not included.
+        Classes of algorithms, each exactly, unless `subclasses` is set.
     on : type
         Type of the input, exactly: a source of rewards, such as
         `dpbandits.rewards.sources.DrawnRewards`; for stopping rules `dpbandits.rewards.laws.Law`,
@@ -158,6 +160,8 @@ def accelerates(
     when : callable, optional
         Returns whether the function can play a given algorithm of the class. None means all of
         them.
+    subclasses : bool
+        Whether it plays subclasses as well, unless they have a plain program of their own.
 
     Returns
     -------
@@ -188,6 +192,8 @@ def accelerates(
             if name in entries or name == REFERENCE:
                 raise ValueError(f"name={name!r} is taken; allowed: another for {kind.__name__}")
             entries[name] = Accelerator(function, name, error, error_a_pull, _program(kind), when)
+            if subclasses:
+                _bases.add((kind, on))
         return function
 
     return enter
@@ -241,7 +247,8 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
     >>> [each.name for each in accelerators(dpb.DPUCB, DrawnRewards)]
     ['skipping', 'pull by pull']
     """
-    entries = _entered.get((kind, on))
+    base = next((each for each in kind.__mro__[1:] if (each, on) in _bases), kind)
+    entries = _entered.get((kind, on)) or _entered.get((base, on))
     if not entries:
         return ()
     return tuple(each for each in entries.values() if each.program is _program(kind))

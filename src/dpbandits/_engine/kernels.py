@@ -38,6 +38,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 ErrorModel = Literal["python", "numpy"]
 
+CompilationError = numba.core.errors.NumbaError
 _njit = cast("Callable[..., Any]", njit)
 _IN_PARTS = numba.__version__.startswith("0.68.")  # other versions compile as Numba does
 
@@ -156,6 +157,29 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
     True
     """
     return cast("Callable[P, R]", getattr(function, "py_func", function))
+
+
+def compiled_here(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that somebody has written, in this process, and keep nothing on disk.
+
+    If Numba cannot compile it, its first call raises a `CompilationError`.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The compiled function, with the same signature.
+
+    Examples
+    --------
+    >>> compiled_here(lambda x: 2 * x)(1.5)
+    3.0
+    """
+    return cast("Callable[P, R]", _njit(nogil=True, error_model="numpy")(function))
 
 
 def trailing_zeros(n: int) -> int:

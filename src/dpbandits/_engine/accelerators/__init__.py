@@ -19,6 +19,7 @@ from dpbandits._engine.accelerators import lazy_batches as lazy_batches
 from dpbandits._engine.accelerators import lazy_race as lazy_race
 from dpbandits._engine.accelerators import ldp_ucb as ldp_ucb
 from dpbandits._engine.accelerators import nas_sampling as nas_sampling
+from dpbandits._engine.accelerators import own_index as own_index
 from dpbandits._engine.accelerators import promised as promised
 from dpbandits._engine.accelerators import robust_ucb as robust_ucb
 from dpbandits._engine.accelerators import skipping as skipping
