@@ -10,9 +10,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-from collections.abc import Iterator
+import multiprocessing
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import joblib
@@ -21,12 +23,15 @@ from matplotlib import pyplot as plt
 
 import companion
 import dpbandits
+from companion.chapter_figures import chapter_figures
+from companion.figures.faster import faster
 from companion.figures.paper import SCALE, PaperFigure
 from companion.figures.screen import NARROW, WIDE, screen_figure
 from companion.publishing import FOLDER as PUBLISHED
 from companion.publishing import published, published_names
 from dpbandits._files import renew
 from dpbandits._validation import check_choice
+from dpbandits.plotting.style import room_beside
 
 __all__ = ["SCREENS", "renew_vector_files", "screen_file", "vector_file"]
 
@@ -39,32 +44,58 @@ KEYS = "drawn.json"
 SCREENS = {"svg": WIDE, "narrow.svg": NARROW}
 """Ending of a file for the pages → its width in inches."""
 
+PHONE = "narrow.svg"
+ENDINGS = ("pdf", *SCREENS)
+
 _FEW = 8  # figures that are drawn before another process has started
+_ON_A_PAGE = re.compile(rf"/{FOLDER.as_posix()}/([\w-]+)\.svg")
 
 
 def renew_vector_files(root: Path) -> tuple[str, ...]:
     """Draw the files of the published figures that are new or have changed; return their names.
 
-    The book is in `root`; a figure's files are ``FOLDER/NAME.pdf`` there, and those of `SCREENS`.
+    The book is in `root`; a figure's files are ``FOLDER/NAME.pdf`` there, and those of `SCREENS`. A
+    figure that no page shows, as only the gallery has it, is not drawn for a phone.
     """
     folder = root / FOLDER
     path = folder / KEYS
     before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     now = {name: _key(root, name) for name in published_names(root)}
+    hidden = _hidden(root)
+    wanted = {name: [e for e in ENDINGS if e != PHONE or name not in hidden] for name in now}
     due = tuple(
         name
         for name, key in now.items()
         if before.get(name) != key
-        or not all((folder / f"{name}.{ending}").is_file() for ending in ("pdf", *SCREENS))
+        or not all((folder / f"{name}.{ending}").is_file() for ending in wanted[name])
     )
+    for name, content in _drawn({name: wanted[name] for name in due}, root):
+        renew(folder / name, content)
     if due:
-        n_jobs = min(joblib.cpu_count(), 1 + len(due) // _FEW)
-        draw = joblib.delayed(_files)
-        for files in joblib.Parallel(n_jobs)(draw(name, root) for name in due):
-            for name, content in files.items():
-                renew(folder / name, content)
         renew(path, f"{json.dumps(now, indent=1)}\n".encode())
     return due
+
+
+def _hidden(root: Path) -> set[str]:
+    """Return the names of the figures that neither their chapter nor another page shows."""
+    hidden = {figure.name for figure in chapter_figures(root) if not figure.shown}
+    pages = (path.read_text(encoding="utf-8") for path in root.glob("book/*.md"))
+    return hidden.difference(*map(_ON_A_PAGE.findall, pages))
+
+
+def _drawn(endings: Mapping[str, Sequence[str]], root: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield names and contents of the files of figures, which are given with their endings.
+
+    Other processes are copies of this one, so that nothing is imported again.
+    """
+    jobs = min(joblib.cpu_count(), 1 + len(endings) // _FEW)
+    if jobs == 1 or "fork" not in multiprocessing.get_all_start_methods():
+        for task in endings.items():
+            yield from _files(*task, root).items()
+        return
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for files in pool.imap_unordered(partial(_files_of, root=root), endings.items()):
+            yield from files.items()
 
 
 def vector_file(name: str, root: Path | None = None) -> bytes:
@@ -72,24 +103,37 @@ def vector_file(name: str, root: Path | None = None) -> bytes:
 
     An error says in a note which figure it was.
     """
-    with _drawing(name):
-        figure = published(name, root).draw()
-        content = PaperFigure(figure, SCALE).pdf(name)
-        plt.close(figure)
-    return content
+    return _files(name, ["pdf"], root)[f"{name}.pdf"]
 
 
 def screen_file(name: str, ending: str, root: Path | None = None) -> bytes:
     """Return a published figure as SVG for a page, as wide as `SCREENS` says of its ending."""
     check_choice("ending", ending, tuple(SCREENS))
+    return _files(name, [ending], root)[f"{name}.{ending}"]
+
+
+def _files_of(task: tuple[str, Sequence[str]], root: Path) -> dict[str, bytes]:
+    return _files(*task, root)
+
+
+def _files(name: str, endings: Sequence[str], root: Path | None) -> dict[str, bytes]:
+    """Return the content of files of a figure by their names.
+
+    The PDF is drawn first: it needs no trial, and says what labels take beside the curves.
+    """
+    files, beside = {}, 0.0
     with _drawing(name):
-        return screen_figure(published(name, root).draw, SCREENS[ending])
-
-
-def _files(name: str, root: Path) -> dict[str, bytes]:
-    """Return the content of all files of a figure by their names."""
-    files = {f"{name}.{ending}": screen_file(name, ending, root) for ending in SCREENS}
-    return {f"{name}.pdf": vector_file(name, root), **files}
+        about = published(name, root)
+        for ending in endings:
+            if ending in SCREENS:
+                content = screen_figure(about.draw, SCREENS[ending], beside)
+            else:
+                figure = about.draw()
+                beside = room_beside(figure)
+                content = PaperFigure(figure, SCALE).pdf(name)
+                plt.close(figure)
+            files[f"{name}.{ending}"] = content
+    return files
 
 
 @contextmanager
@@ -102,7 +146,8 @@ def _drawing(name: str) -> Iterator[None]:
     collects = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with faster():
+            yield
     except Exception as error:
         error.add_note(f"figure {name} was being drawn from what is published of it")
         raise

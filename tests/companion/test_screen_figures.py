@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from docutils import nodes
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from companion.chapter_figures import figures_of
 from companion.figures import curves_figure
 from companion.figures.screen import NARROW, WIDE, compact, keep_inside, relative, screen_figure
 from companion.publishing import published
 from companion.vector_files import FOLDER, SCREENS, screen_file
-from dpbandits.plotting.style import NarrowError, filling
+from dpbandits.plotting.style import NarrowError, filling, room_beside
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -56,6 +57,21 @@ def test_long_labels_get_more_width_before_they_get_more_height():
     with pytest.raises(ValueError, match="width=3.5 cannot be drawn"):
         screen_figure(partial(_never, curves), NARROW)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_labels_that_were_measured_are_not_fitted_again(width, monkeypatch):
+    """Known from a first drawing, they give the same bytes, and no figure is drawn in vain."""
+    some = partial(curves, "a long name of a curve", 2)
+    figure = some()
+    beside = room_beside(figure)
+    plt.close(figure)
+    plotted, lines = Axes.plot, []
+    monkeypatch.setattr(Axes, "plot", lambda *a, **k: lines.append(1) or plotted(*a, **k))
+    fitted = screen_figure(some, width)
+    tried, lines[:] = len(lines), []
+    assert screen_figure(some, width, beside) == fitted
+    assert len(lines) == 4 < tried  # two panels of two curves
 
 
 def _never(draw):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from matplotlib import pyplot as plt
@@ -12,7 +13,7 @@ from matplotlib import pyplot as plt
 from companion import vector_files
 from companion.figures import paper
 from companion.figures.paper import PaperFigure
-from companion.vector_files import FOLDER, renew_vector_files, vector_file
+from companion.vector_files import ENDINGS, FOLDER, renew_vector_files, vector_file
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("fig-d-eps", "ours-budget-split")
@@ -92,6 +93,27 @@ def test_a_table_that_cannot_be_drawn_is_named(book):
     with pytest.raises(AttributeError) as caught:
         renew_vector_files(book)
     assert any("figure fig-d-eps" in note for note in caught.value.__notes__)
+
+
+def test_a_figure_that_no_page_shows_is_not_drawn_for_a_phone(book, monkeypatch):
+    shown = {"fig-d-eps": True, "ours-budget-split": False}
+    figures = [SimpleNamespace(name=name, shown=there) for name, there in shown.items()]
+    monkeypatch.setattr(vector_files, "chapter_figures", lambda root: figures)
+    renew_vector_files(book)
+    drawn = {path.name for path in (book / FOLDER).glob("*.narrow.svg")}
+    assert drawn == {"fig-d-eps.narrow.svg"}
+    assert renew_vector_files(book) == ()
+
+    (book / "book/page.md").write_text("```{figure} /_build/gallery/ours-budget-split.svg", "utf-8")
+    assert renew_vector_files(book) == ("ours-budget-split",)
+    assert (book / FOLDER / "ours-budget-split.narrow.svg").is_file()
+
+
+def test_shorter_ways_give_the_same_bytes(book, monkeypatch):
+    """Formulas, leaders and titles come out alike, as matplotlib alone would draw them."""
+    shorter = {name: vector_files._files(name, ENDINGS, book) for name in NAMES}
+    monkeypatch.setattr(vector_files, "faster", nullcontext)
+    assert shorter == {name: vector_files._files(name, ENDINGS, book) for name in NAMES}
 
 
 @pytest.mark.parametrize("text", ["privacy ε, at $10^{3}$ × Δ", "Ω ∇ Å", "ffi \u2603"])

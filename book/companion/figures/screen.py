@@ -8,6 +8,7 @@ can turn black into white. Numbers are rounded, and the same figure gives the sa
 import io
 import re
 from collections.abc import Callable
+from functools import partial
 
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
@@ -31,13 +32,14 @@ _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 
 
-def screen_figure(draw: Callable[[], Figure], width: float) -> bytes:
+def screen_figure(draw: Callable[[], Figure], width: float, beside: float = 0.0) -> bytes:
     """Draw a figure for a screen, `width` inches wide or a little more, and return it as SVG.
 
     `draw` is a function without arguments, such as the method ``draw`` of a figure that
-    `companion.publishing.published` read.
+    `companion.publishing.published` read. Where `beside` is known, as `room_beside` returns it of
+    the same figure at another width, widths that are too small for its labels are not drawn.
     """
-    figure = _laid_out(draw, width)
+    figure = _laid_out(partial(_attempt, draw, beside), width)
     fit_below(figure)
     keep_inside(figure)
     figure.patch.set_facecolor("none")
@@ -51,20 +53,20 @@ def screen_figure(draw: Callable[[], Figure], width: float) -> bytes:
     return compact(buffer.getvalue().decode()).encode()
 
 
-def _laid_out(draw: Callable[[], Figure], width: float) -> Figure:
+def _laid_out(attempt: Callable[..., tuple[Figure | None, float | None]], width: float) -> Figure:
     """Draw with two panels a row where there is room for them, or nearly so; else with one."""
     if width > _PHONE:
         for room in (width, STRETCH * width):
-            figure, needed = _attempt(draw, room, 2)
+            figure, needed = attempt(room, 2)
             if needed is not None and room < needed <= STRETCH * width:
-                figure, _ = _attempt(draw, needed + _HAIR, 2)
+                figure, _ = attempt(needed + _HAIR, 2)
             if figure is not None:
                 if columns_of(figure.axes[0]) > 1 or len(figure.axes) == 1:
                     return figure
                 plt.close(figure)
     room = width
     for _ in range(_TRIES):
-        figure, needed = _attempt(draw, room, 1, _SHARE)
+        figure, needed = attempt(room, 1, _SHARE)
         if figure is not None:
             return figure
         room = (needed or room) + _HAIR
@@ -82,12 +84,12 @@ def keep_inside(figure: Figure) -> None:
 
 
 def _attempt(
-    draw: Callable[[], Figure], room: float, columns: int, share: float = 0.3
+    draw: Callable[[], Figure], beside: float, room: float, columns: int, share: float = 0.3
 ) -> tuple[Figure | None, float | None]:
     """Return the figure, or else the width that its labels need."""
     before = set(plt.get_fignums())
     try:
-        with styled(), filling(room, columns, share, abreast=columns > 1):
+        with styled(), filling(room, columns, share, abreast=columns > 1, beside=beside):
             return draw(), None
     except RowError:
         return None, None

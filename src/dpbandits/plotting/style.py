@@ -84,7 +84,18 @@ _LEAST_SHARE = 0.3  # of a panel's width, for its curves beside their labels
 
 _MOST_TICKS, _TICK = 6, 34.0  # on a logarithmic axis, and the points that each takes
 
-_room: ContextVar[tuple[float, int, float, bool] | None] = ContextVar("room", default=None)
+
+class _Room(NamedTuple):
+    """What `filling` was told."""
+
+    width: float
+    columns: int
+    share: float
+    abreast: bool
+    beside: float
+
+
+_room: ContextVar[_Room | None] = ContextVar("room", default=None)
 
 
 class NarrowError(ValueError):
@@ -355,7 +366,12 @@ def styled() -> AbstractContextManager[None]:
 
 @contextmanager
 def filling(
-    width: float, columns: int = 2, share: float = _LEAST_SHARE, *, abreast: bool = False
+    width: float,
+    columns: int = 2,
+    share: float = _LEAST_SHARE,
+    *,
+    abreast: bool = False,
+    beside: float = 0.0,
 ) -> Iterator[None]:
     """Make figures created inside a block fill `width` inches, or more if necessary.
 
@@ -373,13 +389,16 @@ def filling(
     abreast : bool
         Whether panels that do not fit beside each other raise a `RowError`, before anything is
         drawn, rather than being put below each other.
+    beside : float
+        Points that labels take beside the curves, as `room_beside` returns for a figure that has
+        been drawn: if that is too much, a `NarrowError` is raised before anything is drawn.
 
     Yields
     ------
     None
         Nothing: the block sets the width.
     """
-    token = _room.set((width, columns, share, abreast))
+    token = _room.set(_Room(width, columns, share, abreast, beside))
     try:
         yield
     finally:
@@ -400,7 +419,7 @@ def filled_width(natural: float) -> float:
         Its width, in inches.
     """
     room = _room.get()
-    return natural if room is None else max(room[0], _NARROWEST * natural)
+    return natural if room is None else max(room.width, _NARROWEST * natural)
 
 
 def columns_of(axes: Axes) -> int:
@@ -497,6 +516,8 @@ def make_panels(
     ------
     RowError
         If the panels must be beside each other (`filling`), and do not fit.
+    NarrowError
+        If the width of the labels is known (`filling`), and leaves too little room for the curves.
     """
 
     def span(columns: int, share: float = 1.0) -> float:
@@ -505,12 +526,12 @@ def make_panels(
     columns = usual = min(len(titles), 2)
     room, whole = _room.get(), span(usual)
     if room is not None:
-        if room[1] < columns or span(columns, _NARROWEST) > room[0]:
+        if room.columns < columns or span(columns, _NARROWEST) > room.width:
             columns = 1
-        if columns < usual and room[3]:
+        if columns < usual and room.abreast:
             raise RowError(span(usual, _NARROWEST))
         least = left + _SLIMMEST * min(width, PANEL_WIDTH)
-        whole = max(room[0], least if columns == 1 else span(columns, _NARROWEST))
+        whole = max(room.width, least if columns == 1 else span(columns, _NARROWEST))
     height *= 1.0 if columns == usual and whole > _LOWEST * span(usual) else _LOWEST
     rows = math.ceil(len(titles) / columns)
     height = rows * height + 0.3 + foot
@@ -526,6 +547,8 @@ def make_panels(
     places = list(grid.flat)
     for axes in places[len(titles) :]:
         axes.remove()
+    if room is not None and room.beside:
+        _check_room(figure, places[0], columns, room.beside)
     panels = dict(zip(titles, places, strict=False))
     for panel, axes in panels.items():
         axes.set_title(f"({panel})  {titles[panel]}" if len(titles) > 1 else titles[panel])
@@ -579,7 +602,7 @@ def small_multiples(
         raise ValueError(f"titles={titles!r} is empty; allowed: at least 1")
     columns = check_integer("columns", columns, 1)
     room, side = _room.get(), _LEFT - 0.2
-    width = 7.0 if room is None else room[0]
+    width = 7.0 if room is None else room.width
     columns = max(1, min(columns, len(titles), int((width - side) / least)))
     rows = math.ceil(len(titles) / columns)
     whole = rows * height + _BOTTOM + 0.1
@@ -639,16 +662,13 @@ def finish_panels(
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
     columns = min(len(panels), columns_of(panels[0]))
-    inner = panels[0].get_position().width * figure.get_size_inches()[0] * 72
     labels = [_text_width(end.text) for r in ranges for end in r.ends]
     beside = max(labels, default=0.0) + _LABEL_OFFSET + 4
+    figure._dpbandits_beside = max(beside, room_beside(figure))  # type: ignore[attr-defined]
+    inner = _check_room(figure, panels[0], columns, beside)
     room = beside / inner
-    given = _room.get()
-    if given is not None and 1 - room < given[2]:
-        more = beside / (1 - given[2]) - inner
-        raise NarrowError(float(figure.get_size_inches()[0]) + columns * more / 72)
     ticks = _MOST_TICKS
-    if given is not None:
+    if _room.get() is not None:
         ticks = max(2, min(_MOST_TICKS, int((1 - room) * inner / _TICK)))
     for place, axes in enumerate(panels):
         _set_limits(axes.xaxis, x, 0.0, room, "x" in log, ticks)
@@ -659,6 +679,33 @@ def finish_panels(
     figure.supylabel(y_label, x=0.01, fontsize=plt.rcParams["axes.labelsize"])
     for axes, r in zip(panels, ranges, strict=True):
         label_ends(axes, r.ends)
+
+
+def room_beside(figure: Figure) -> float:
+    """Return the points that labels take beside the curves of a figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        A figure that `finish_panels` has finished; of any other the answer is 0.
+
+    Returns
+    -------
+    float
+        Width of the longest label, and of its distance to the curve.
+    """
+    return float(getattr(figure, "_dpbandits_beside", 0.0))
+
+
+def _check_room(figure: Figure, axes: Axes, columns: int, beside: float) -> float:
+    """Return a panel's width in points; NarrowError if labels leave its curves too little of it."""
+    width = float(figure.get_size_inches()[0])
+    inner = float(axes.get_position().width * width * 72)
+    given = _room.get()
+    if given is not None and 1 - beside / inner < given.share:
+        more = beside / (1 - given.share) - inner
+        raise NarrowError(width + columns * more / 72)
+    return inner
 
 
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
