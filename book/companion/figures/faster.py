@@ -9,7 +9,7 @@ from matplotlib import mathtext, patches
 from matplotlib import pyplot as plt
 
 _math: Any = mathtext.MathTextParser  # private parts, so a test compares what comes of them
-_connection: Any = patches.ConnectionStyle._Base  # type: ignore[attr-defined]
+_connection: Any = patches.ConnectionStyle._Base
 _typeset, _in_patch = _math._parse_cached, _connection._in_patch
 
 
@@ -31,8 +31,7 @@ def _typeset_once(parser: Any, *formula: Any) -> Any:
 @lru_cache(4096)
 def _formula(output: str, *formula: Any) -> Any:
     """Typeset a formula; matplotlib keeps few of them, and none beyond a figure."""
-    parser = mathtext.MathTextParser({"vector": "path", "raster": "agg"}[output])
-    return _typeset.__wrapped__(parser, *formula)
+    return _typeset.__wrapped__(_math({"vector": "path", "raster": "agg"}[output]), *formula)
 
 
 def _in_patch_once(style: Any, patch: Any) -> Callable[[Any], bool]:
