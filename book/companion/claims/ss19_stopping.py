@@ -509,7 +509,7 @@ def bypass() -> Finding:
     most = max(takes.values())
     reason = (
         "Holds if the restriction is a promise to the rule. At ε = 0.1, α = 1/2, β = 0.05, R = 1 "
-        f"DPPromisedStop takes at most {most:.0f} samples in the mean at μ = 0.1, 0.03 and 0.01, "
+        f"DPPromisedStop takes at most {most:.0f} samples on average at μ = 0.1, 0.03 and 0.01, "
         "if σ ≤ 10⁻⁴ is promised; without a promise no private rule has a median below "
         f"{', '.join(str(math.ceil(least)) for least in without.values())}, nor a mean below "
         "half of it. "
