@@ -1,4 +1,4 @@
-"""Algorithms that minimise regret; `dpbandits.algorithms` has all of them."""
+"""Algorithms that minimise regret; `dpbandits.algorithms` lists them."""
 
 from dpbandits.regret.base import Play, RegretAlgorithm
 

@@ -1,4 +1,4 @@
-"""AdaP-KLUCB: KL-UCB on lazy batches, of which the last counts (Azize & Basu 2022)."""
+"""AdaP-KLUCB: KL-UCB on lazy batches, with estimates from the last one (Azize & Basu 2022)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class AdaPKLUCB(LazyBatches):
 
     Pseudo-code: :prf:ref:`alg-lazy`.
 
-    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
-    alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
-    its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next
-    pull, the arm with the largest
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate uses the last one
+    alone. First each arm in turn has a batch of one pull. Then, with n the size of an arm's last
+    batch, x its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the
+    next pull, the arm with the largest
 
         max {q in [0, 1] : n·kl(y, q) ≤ α·log t},   y = x + α·log t/(εn), moved into [0, 1],
 
@@ -43,8 +43,8 @@ class AdaPKLUCB(LazyBatches):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound
-        for α > 1.
+        Factor α of log t in the index, from 1.001 to 100. The paper requires α > 3, the bound α >
+        1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 

@@ -1,6 +1,6 @@
-"""AdaP-UCB and AdaP-KLUCB as Azize & Basu (2022) print them: episodes that double an arm's pulls.
+"""AdaP-UCB and AdaP-KLUCB as printed in Azize & Basu (2022): episodes that double an arm's pulls.
 
-`AdaPUCB` and `AdaPKLUCB` are our variants: their batches are 1, 2, 4, …, their α is 1.1.
+`AdaPUCB` and `AdaPKLUCB` are our variants, with batches of 1, 2, 4, … pulls and α = 1.1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class DoublingEpisodes(LazyBatches, abstract=True):
 
     Each arm is pulled once. Then, in each episode, the arm with the largest index is pulled until
     its number of pulls has doubled, so that its episodes have 1, 1, 2, 4, 8, … pulls. The index
-    knows the rewards of an arm's last episode alone, by their mean with noise. A subclass has the
+    uses only the rewards of an arm's last episode, through their noisy mean. A subclass has the
     fields `epsilon` and `alpha`, and defines `indices`.
 
     Examples
@@ -52,7 +52,7 @@ class DoublingEpisodes(LazyBatches, abstract=True):
         means : numpy.ndarray of float, shape (K,)
             Private means of the arms' last episodes, in units of reward.
         sizes : numpy.ndarray of float, shape (K,)
-            How many rewards are in each: ½N_a for an arm of N_a ≥ 2 pulls, and 1 for N_a = 1.
+            Number of rewards in each: ½N_a for an arm of N_a ≥ 2 pulls, and 1 for N_a = 1.
         t : int
             Number of the next pull, t_ℓ.
 
@@ -89,8 +89,8 @@ class PrintedAdaPUCB(DoublingEpisodes):
 
         x + √(α·log(2t_ℓ)/(2n)) + α·log(t_ℓ)/(εn)
 
-    is pulled until its N_a has doubled; ties go to the lowest arm number. An episode that the
-    horizon cuts short is not released. The paper's symbols ε, α are `epsilon`, `alpha`.
+    is pulled until its N_a has doubled; ties go to the lowest arm number. An episode cut short by
+    the horizon is not released. The paper's symbols ε, α are `epsilon`, `alpha`.
 
     Our copy of the paper has log(2t_ℓ) under the root and log(t_ℓ) in the last term, where its
     Example 2 speaks of a confidence of t_ℓ^(−α) for the index as a whole; the 2 may be a misprint.
@@ -98,18 +98,18 @@ class PrintedAdaPUCB(DoublingEpisodes):
 
     The pulls are ε-private for a change of one reward at one time, which is the paper's unit: its
     Theorem 6, here :prf:ref:`thm-lazy-private`. The paper bounds the regret, for α > 3, by
-    `printed_adap_ucb_regret` (Theorem 7). `regret_bound` is ours, which asks for α > 1:
+    `printed_adap_ucb_regret` (Theorem 7). `regret_bound` is ours, which requires α > 1:
     `lazy_ucb_regret` with ``grid="pulls"``, proved by :prf:ref:`thm-lazy-regret`.
 
-    Deviation: for N_a = 1 the formulas of the paper have ½ where they mean the size of the episode;
-    it is 1 here, as in the paper's Example 2.
+    Deviation: for N_a = 1 the formulas of the paper have ½ for the size of the episode; here it is
+    1, as in the paper's Example 2.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of the logarithms, from 1.001 to 100. The paper asks for α > 3 and runs 3.1.
+        Factor α of the logarithms, from 1.001 to 100. The paper requires α > 3 and uses 3.1.
     root : {"2t", "t"}
         The logarithm under the root: of 2t_ℓ, as printed, or of t_ℓ.
 
@@ -163,12 +163,12 @@ class PrintedAdaPKLUCB(DoublingEpisodes):
 
         max {q in [0, 1] : kl(y, q) ≤ α·log(t_ℓ)/n},   y = x + α·log(t_ℓ)/(εn), moved into [0, 1],
 
-    is pulled until its N_a has doubled; ties go to the lowest arm number. An episode that the
-    horizon cuts short is not released. The paper's symbols ε, α are `epsilon`, `alpha`.
+    is pulled until its N_a has doubled; ties go to the lowest arm number. An episode cut short by
+    the horizon is not released. The paper's symbols ε, α are `epsilon`, `alpha`.
 
     The pulls are ε-private for a change of one reward at one time, which is the paper's unit: its
     Theorem 6, here :prf:ref:`thm-lazy-private`. The paper's bound, Theorem 8, is for α > 3, with
-    constants that it does not give. `regret_bound` is ours, which asks for α > 1:
+    constants that it does not give. `regret_bound` is ours, which requires α > 1:
     `adap_klucb_regret` with ``grid="pulls"``, proved by :prf:ref:`thm-lazy-regret`.
 
     Deviation: n is 1 for N_a = 1, as for `PrintedAdaPUCB`.
@@ -178,7 +178,7 @@ class PrintedAdaPKLUCB(DoublingEpisodes):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of the logarithms, from 1.001 to 100. The paper asks for α > 3 and runs 3.1.
+        Factor α of the logarithms, from 1.001 to 100. The paper requires α > 3 and uses 3.1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every regret-minimising algorithm is: a frozen configuration that can be played."""
+"""Base of the regret-minimising algorithms: frozen configurations that can be played."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from dpbandits.rewards.tables import Tables, least_horizon
 from dpbandits.schedules import MOST_PULLS
 
 Times = Ints
-"""Increasing numbers of pulls at which a run is looked at, shape (C,)."""
+"""Type of checkpoints: increasing numbers of pulls, shape (C,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Play:
     """One replicate of an algorithm on an instance.
 
-    What a simulation keeps of it is `regret` and `pulls`; a subclass that knows these without
-    the counts makes `counts` when it is read.
+    A simulation stores its `regret` and `pulls`; a subclass that knows these without the counts
+    computes `counts` when it is read.
 
     Attributes
     ----------
     counts : numpy.ndarray of int, shape (C, K)
         Pulls of each arm among the first ``checkpoints[c]`` pulls: exact at every checkpoint.
     epoch_ends : numpy.ndarray of int, shape (E,)
-        Times at which the algorithm's epochs ended; empty where it has none.
+        Times at which the algorithm's epochs ended; empty if it has none.
     at_once : int
-        Number of pulls that an accelerator drew many at a time.
+        Number of pulls that an accelerator did not draw singly.
 
     Examples
     --------
@@ -109,9 +109,10 @@ class Play:
 class RegretAlgorithm(Labelled, Configuration, abc.ABC):
     """Base class of the regret-minimising algorithms.
 
-    A subclass is a frozen dataclass whose fields name their checks (`Configuration`). It sets
-    `label` and `source` and defines `play`, `guarantee` if it is private, and, where one is known,
-    `regret_bound`; see ``CONTRIBUTING.md``. Accelerators are entered for that class alone.
+    A subclass is a frozen dataclass whose fields are annotated with their checks (`Configuration`).
+    It sets `label` and `source` and defines `play`, `guarantee` if it is private, and, if a bound
+    is known, `_regret_bound`; see ``CONTRIBUTING.md``. Accelerators are registered for that class
+    alone.
 
     Examples
     --------
@@ -122,24 +123,23 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
     """
 
     releases: ClassVar[bool] = False
-    """Whether `Play.epoch_ends` has the times at which a run's requests for rewards were met: the
-    ends of its epochs or batches."""
+    """Whether `Play.epoch_ends` contains the times of requests: ends of epochs or batches."""
     bound_for: ClassVar[type[Bandit] | tuple[type[Bandit], ...]] = (
         BernoulliInstance,
         BoundedInstance,
     )
-    """Instances for which its bound on the regret is proved; for others it is infinite."""
+    """Type of instances for which its regret bound is proved; for others the bound is infinite."""
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What the algorithm promises about the privacy of its whole sequence of pulls."""
+        """Promised privacy of its whole sequence of pulls."""
         return NO_PRIVACY
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:
         """Return the number of the first pull that can depend on rewards.
 
-        An algorithm whose phases are longer than one pull of each arm says so here: tables that end
+        An algorithm with phases longer than one pull of each arm overrides this: tables that end
         before its first decision test nothing.
 
         Parameters
@@ -147,18 +147,18 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         n_arms : int
             Number of arms K.
         horizon : int
-            Horizon that the algorithm is told, at least 2.
+            Horizon of the algorithm, at least 2.
 
         Returns
         -------
         int
-            The number of the pull, from 1: here the one after each arm was pulled once.
+            The number of the pull, from 1: by default the one after each arm was pulled once.
         """
         return n_arms + 1
 
     @checked_arguments
     def parts(self, pulls: Count) -> Sequence[tuple[RegretAlgorithm, int]]:
-        """Return what `play` lets other algorithms play, by `Run.delegate`: here nothing.
+        """Return the algorithms to which `play` delegates by `Run.delegate`: by default none.
 
         Parameters
         ----------
@@ -168,21 +168,21 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Returns
         -------
         sequence of (RegretAlgorithm, int)
-            Each algorithm, and how many pulls it plays.
+            Each algorithm, and its number of pulls.
         """
         return ()
 
     @property
     def tables(self) -> Tables | None:
-        """Tables on which it can be audited, as long as the horizon that it is told.
+        """Tables on which it can be audited, as long as its horizon.
 
-        None is for what cannot be run on tables.
+        None for algorithms that cannot be run on tables.
         """
         n_arms = 2
         return Tables(n_arms, least_horizon(partial(self.first_decision, n_arms), n_arms))
 
     def check_instance(self, instance: object) -> None:
-        """Refuse an instance that the algorithm is not for: here one without rewards in [0, 1].
+        """Raise for an unsuitable instance: by default one whose rewards are not in [0, 1].
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Raises
         ------
         ValueError
-            If the algorithm is not for it.
+            If the instance is unsuitable.
         """
         if not isinstance(instance, Bandit):
             raise ValueError(
@@ -202,18 +202,18 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
 
     @abc.abstractmethod
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
-        """Play once, pull after pull: the algorithm as its paper has it.
+        """Play once: the algorithm as in its paper.
 
-        It ends when `rewards` ends it, which it does after as many pulls as anybody wants to see.
+        It runs until `rewards` ends it after the last checkpoint.
 
         Parameters
         ----------
         rewards : Run
-            What the algorithm may ask of its arms: sums of their next rewards.
+            Source of the sums of the arms' next rewards.
         horizon : int
-            Horizon T that the algorithm is told; at least the number of pulls of the run.
+            Horizon T of the algorithm; at least the number of pulls of the run.
         rng : numpy.random.Generator
-            Source of the noise, and of whatever else is random but the rewards.
+            Source of the noise and of all other randomness except for the rewards.
         """
 
     def draw(
@@ -224,16 +224,16 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Parameters
         ----------
         instance : Arms or Source
-            The bandit, of the kind that `check_instance` lets pass, whose ``rewards(rng)`` begins
-            a run; or such rewards, with which the run goes on.
+            The bandit, as accepted by `check_instance`, whose ``rewards(rng)`` starts a run; or
+            such rewards, with which the run continues.
         horizon : int
-            Horizon T that the algorithm is told; at least the last checkpoint.
+            Horizon T of the algorithm; at least the last checkpoint.
         checkpoints : numpy.ndarray of int, shape (C,)
             Increasing numbers of pulls at which the pulls are counted; the last ends the run.
         rng : numpy.random.Generator
-            Source of all randomness of the run, rewards included.
+            Source of all randomness of the run, including the rewards.
         how : str, optional
-            Name of an accelerator, or "reference" for `play`. None is the first that is entered and
+            Name of an accelerator, or "reference" for `play`. None is the first registered one that
             fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
@@ -244,7 +244,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Raises
         ------
         ValueError
-            If there is no accelerator of that name, or if a class breaks the protocol.
+            If there is no accelerator of that name, or if a class violates the protocol.
         """
         if checkpoints[-1] > MOST_PULLS:
             raise ValueError(f"checkpoints={checkpoints!r} are out of range; allowed: up to 2^62")
@@ -283,15 +283,15 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Parameters
         ----------
         table : numpy.ndarray of float, shape (K, N)
-            The n-th pull of an arm gives its n-th entry: rewards in [0, 1], or any where `tables`
-            promises a moment. K is at most 127.
+            The n-th pull of an arm returns its n-th entry: rewards in [0, 1], or any numbers if
+            `tables` promises a moment. K is at most 127.
         n_runs : int
             Number of runs.
         rng : numpy.random.Generator
             Source of the noise of all runs, one after another.
         how : str, optional
             Name of an accelerator that plays tables, or "reference" for `play`. None is the first
-            that is entered and fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
+            registered one that fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------
@@ -320,16 +320,15 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
     def regret_bound(
         self, instance: Any, horizon: int, times: ArrayLike | None = None
     ) -> float | Floats:
-        """Return an upper bound on the expected pseudo-regret: infinity where none is known.
+        """Return an upper bound on the expected pseudo-regret; infinity if none is known.
 
         Parameters
         ----------
         instance : Arms
-            The bandit, of the kind that `check_instance` lets pass.
-        horizon : int
-            Horizon T ≥ 1 that the algorithm is told.
+            The bandit, as accepted by `check_instance`. horizon : int Horizon T ≥ 1 of the
+            algorithm.
         times : array_like of float, optional
-            Times t ≤ T at which the bound is wanted; by default T.
+            Times t ≤ T at which to evaluate the bound; by default T.
 
         Returns
         -------
@@ -339,7 +338,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Raises
         ------
         ValueError
-            If the algorithm is not for the instance, or a number is out of range.
+            If the instance is unsuitable, or a number is out of range.
         """
         self.check_instance(instance)
         horizon = check_integer("horizon", horizon, 1)
@@ -359,14 +358,14 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
 
 @kernel
 def write_arms(counts: Ints, row: NDArray[np.int8]) -> None:
-    """Write the arm of each pull, read off the counts after each.
+    """Write the arm of each pull, given the counts after each.
 
     Parameters
     ----------
     counts : numpy.ndarray of int, shape (N, K)
         Pulls of each arm among the first 1, …, N pulls.
     row : numpy.ndarray of int8, shape (N,)
-        Where the arms are written.
+        Output: the arms.
     """
     for t in range(counts.shape[0]):
         for arm in range(counts.shape[1]):

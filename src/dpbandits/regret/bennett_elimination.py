@@ -1,4 +1,4 @@
-"""DP successive elimination that adapts to the variances of rewards, and remembers releases."""
+"""DP successive elimination that adapts to the variances of rewards, and reuses releases."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class BennettDPSE(RegretAlgorithm):
     Pseudo-code: :prf:ref:`alg-bennett`.
 
     An arm's pulls double from epoch to epoch. At the end of an epoch Σx and Σx(1 − x) over its
-    rewards are released, each with Laplace noise of scale 1/ε: one reward moves both together by at
-    most 1, so the second release is free (:prf:ref:`lem-joint`). The last four releases of an arm
-    are added up, which privacy does not mind. From the two sums each arm has an upper bound on its
-    variance, and arm a is eliminated when some arm leads it by more than a tail of Bennett (or
-    Hoeffding, if that is less), integrated over the law of the noise, allows for these variances.
-    Epochs and tests: ``bennett_plan`` of the engine.
+    rewards are released, each with Laplace noise of scale 1/ε: one reward changes both together by
+    at most 1, so the second release is free (:prf:ref:`lem-joint`). The last four releases of an
+    arm are summed, at no cost in privacy. From the two sums each arm has an upper bound on its
+    variance, and arm a is eliminated when some arm leads it by more than a tail bound of Bennett
+    (or Hoeffding, if smaller), integrated over the noise, allows for these variances. For epochs
+    and tests see ``bennett_plan`` of the engine.
 
     Privacy: :prf:ref:`lem-releases` with :prf:ref:`lem-joint`. The bound on the regret is
     `dpbandits.bounds.bennett_elimination_regret`. Proof: :prf:ref:`thm-bennett`.
@@ -45,12 +45,12 @@ class BennettDPSE(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
     memory : int
-        How many of an arm's last releases a test adds up, from 1 to 16.
+        Number of an arm's last releases that a test sums, from 1 to 16.
 
     Notes
     -----
-    Bounds on variances and on sums of two are rounded up to grids of 128 and 16 points an octave,
-    for which the tests are tabulated. An epoch that the horizon cuts short releases nothing.
+    Bounds on variances and on sums of two are rounded up to grids of 128 and 16 points per octave,
+    for which the tests are tabulated. An epoch cut short by the horizon releases nothing.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class BennettDPSE(RegretAlgorithm):
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:
-        # without noise the first tests drop no arm, whatever the rewards are
+        # without noise the first tests eliminate no arm, for any rewards
         plan, pulls = self.plan(n_arms, horizon), 0
         for epoch, n in enumerate(plan.rewards):
             pulls += int(plan.pulls[epoch])
@@ -107,12 +107,12 @@ class BennettDPSE(RegretAlgorithm):
         n_arms : int
             Number of arms K.
         horizon : int
-            Horizon T that the algorithm was told, at least 2.
+            Horizon T of the algorithm, at least 2.
 
         Returns
         -------
         BennettPlan
-            What is pulled, and what a test compares.
+            Pulls of the epochs, and thresholds of the tests.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Successive elimination by two p-values: exact tests on counts that are released with noise."""
+"""Successive elimination by two p-values: exact tests on counts released with noise."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ class BinomialDPSE(RegretAlgorithm):
         sup_θ P⁺(S̃_leader; θ)·P⁻(S̃_a; θ) ≤ κ,
 
     where P⁺(s; θ) and P⁻(s; θ) are the exact probabilities of at least s, and of at most s, under
-    mean θ. The last arm is played to the horizon. n_1, κ: `dpbandits.schedules.release_plan`.
+    mean θ. The last arm is played to the horizon. See `dpbandits.schedules.release_plan` for n_1
+    and κ.
 
-    Each reward enters one release of one arm, with sensitivity 1, and what is remembered is
-    post-processing: the sequence of pulls is ε-differentially private.
-    Proof: :prf:ref:`prop-two-private`. The bound on the regret is `binomial_elimination_regret`.
-    Proof: :prf:ref:`thm-two-p-values`.
+    Each reward enters one release of one arm, with sensitivity 1, and reuse of releases is
+    post-processing: the sequence of pulls is ε-differentially private. Proof:
+    :prf:ref:`prop-two-private`. The bound on the regret is `binomial_elimination_regret`. Proof:
+    :prf:ref:`thm-two-p-values`.
 
     Parameters
     ----------
@@ -51,14 +52,14 @@ class BinomialDPSE(RegretAlgorithm):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
     memory : int
-        Number m of releases that are remembered, from 1 to 16.
+        Number m of remembered releases, from 1 to 16.
 
     Notes
     -----
-    Derived here; the frame is that of `DPSE`. Rewards between 0 and 1 are rounded to 0 or 1 at
-    random, which keeps their means. An epoch that the horizon cuts short releases nothing. The
-    supremum is computed to some 10^−12; an arm is ruled out only if it is surely below κ up to that
-    rounding.
+    Derived here, within the framework of `DPSE`. Rewards between 0 and 1 are rounded to 0 or 1 at
+    random, which preserves their means. An epoch cut short by the horizon releases nothing. The
+    supremum is computed to about 10^−12; an arm is ruled out only if it is certainly below κ
+    despite that rounding.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class BinomialDPSE(RegretAlgorithm):
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:
         plan, epoch, decided = self.plan(n_arms, horizon), 1, self.epsilon < np.inf
-        while not decided:  # without noise, nothing against all must be ruled out
+        while not decided:  # without noise, no success must lose against only successes
             all_of_them = float(plan.counted(epoch, self.memory))
             law = all_of_them, self.epsilon, tail_coefficients(1), plan.log_level
             decided = bool(rules_out_kernel(all_of_them, 0.0, *law))
@@ -111,14 +112,14 @@ class BinomialDPSE(RegretAlgorithm):
                 rewards.commit(viable[0])
 
     def plan(self, n_arms: int, horizon: int) -> ReleasePlan:
-        """Return when it releases, and at which level it tests: `release_plan`.
+        """Return the times of the releases and the level of the tests: `release_plan`.
 
         Parameters
         ----------
         n_arms : int
             Number K of arms.
         horizon : int
-            Horizon T that the algorithm is told.
+            Horizon T of the algorithm.
 
         Returns
         -------
@@ -134,7 +135,7 @@ class BinomialDPSE(RegretAlgorithm):
 
     @checked_arguments
     def confidence(self, horizon: Count) -> float:
-        """Return β, or 1/T where none was given.
+        """Return β, or 1/T by default.
 
         Parameters
         ----------
@@ -144,7 +145,7 @@ class BinomialDPSE(RegretAlgorithm):
         Returns
         -------
         float
-            Probability with which the best arm may be lost, at most.
+            Bound on the probability of eliminating the best arm.
         """
         return 1 / horizon if self.beta is None else self.beta
 

@@ -1,4 +1,4 @@
-"""DP-IMED: IMED on lazy batches that add up (Azize, Wu, Honda, Orabona, Ito & Basu 2025)."""
+"""DP-IMED: IMED on cumulated lazy batches (Azize, Wu, Honda, Orabona, Ito & Basu 2025)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class DPIMED(LazyBatches):
 
     The pulls of an arm at the ends of its batches are the grid ⌈(1 + η)^j⌉, and released sums
     accumulate: after k batches its estimate is the mean of n rewards and k Laplace variables of
-    scale 1/ε. Each arm has a batch of one pull in turn. Then, with y an arm's estimate moved into
-    [0, 1], the arm with the least
+    scale 1/ε. First each arm in turn has a batch of one pull. Then, with y an arm's estimate moved
+    into [0, 1], the arm with the least
 
         n·d̃⁺(y, max y, k/n) + log n
 
-    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
-    regret: `dp_imed_regret`.
+    is played for its next batch; ties go to the lowest arm number. A batch cut short by the horizon
+    is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret:
+    `dp_imed_regret`.
 
     Parameters
     ----------
@@ -45,16 +45,18 @@ class DPIMED(LazyBatches):
     eta : float
         Growth η of the pulls from batch to batch, from 0.05 to 100: 1 doubles.
     calibrated : bool
-        Whether the evidence is d̃⁺, the Chernoff rate of such an estimate, or its limit d_ε.
+        Whether the evidence is d̃⁺, the Chernoff rate of such an estimate, rather than its limit
+        d_ε.
 
     Notes
     -----
-    Two things that the paper may do otherwise:
+    Two points may differ in the paper:
 
-    - The means are moved into [0, 1]. A noise of −z in a mean has probability about e^(−εnz) and
-      would, without that, keep the arm from being played for about e^(εnz) pulls, whatever z is.
+    - The means are moved into [0, 1]. Noise of −z in a mean has probability about e^(−εnz) and
+    would otherwise keep the arm from being played for about e^(εnz) pulls, for every z.
     - The evidence is calibrated. With d_ε the regret has the same limit, but a constant term that
-      grows fast as ε falls: of n rewards with k ≈ log n noises, d_ε counts one noise only.
+    grows fast as ε decreases: for n rewards with k ≈ log n Laplace variables, d_ε accounts for only
+    one.
 
     Examples
     --------

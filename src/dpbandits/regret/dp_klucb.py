@@ -1,4 +1,4 @@
-"""DP-KLUCB: KL-UCB on lazy batches that add up (Azize, Wu, Honda, Orabona, Ito & Basu 2025)."""
+"""DP-KLUCB: KL-UCB on cumulated lazy batches (Azize, Wu, Honda, Orabona, Ito & Basu 2025)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class DPKLUCB(LazyBatches):
 
     The pulls of an arm at the ends of its batches are the grid ⌈(1 + η)^j⌉, and released sums
     accumulate: after k batches its estimate is the mean of n rewards and k Laplace variables of
-    scale 1/ε. Each arm has a batch of one pull in turn. Then, with y an arm's estimate moved into
-    [0, 1] and t the number of the next pull, the arm with the largest
+    scale 1/ε. First each arm in turn has a batch of one pull. Then, with y an arm's estimate moved
+    into [0, 1] and t the number of the next pull, the arm with the largest
 
         max {q in [0, 1] : n·d̃⁺(y, q, k/n) ≤ log t + ξ·log(1 + log t)}
 
-    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
-    regret: `dp_klucb_regret`.
+    is played for its next batch; ties go to the lowest arm number. A batch cut short by the horizon
+    is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret:
+    `dp_klucb_regret`.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class DPKLUCB(LazyBatches):
     eta : float
         Growth η of the pulls from batch to batch, from 0.05 to 100: 1 doubles.
     slack : float
-        Factor ξ of the lower-order term of the index, from 0 to 100. The bound's limit asks for
-        ξ > 1.
+        Factor ξ of the lower-order term of the index, from 0 to 100. The bound's limit requires ξ >
+        1.
 
     Notes
     -----
     d̃⁺ is the Chernoff rate of such an estimate (`calibrated_plus`), which tends to d_ε as k/n → 0.
-    Two things that the paper may do otherwise:
+    Two points may differ in the paper:
 
-    - It has d_ε in its index, and lower-order terms that we have replaced by the exact rate.
-    - The means are moved into [0, 1]. That raises no index below the truth, and bounds the wait
-      that one noise can cost: without it a mean of −z keeps the arm from being played for about
-      e^(εnz) pulls, whatever z is.
+    - The paper has d_ε in its index, and lower-order terms that we have replaced by the exact rate.
+    - The means are moved into [0, 1]. That keeps every index an upper bound, and limits the wait
+    due to one noise: without it a mean of −z keeps the arm from being played for about e^(εnz)
+    pulls, for every z.
 
     Examples
     --------

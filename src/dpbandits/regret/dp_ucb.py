@@ -31,10 +31,10 @@ _calibrate = lru_cache(maxsize=256)(calibrate)
 
 @dataclass(frozen=True)
 class UCB(RegretAlgorithm):
-    """UCB1: Auer, Cesa-Bianchi & Fischer (2002), as SS19 §2 writes it.
+    """UCB1: Auer, Cesa-Bianchi & Fischer (2002), as in SS19, §2.
 
-    Every arm once, then at time t the arm with the largest mean + √(2 log t/n); ties go to the
-    lowest arm number. The bound on the regret is `ucb_regret`.
+    Every arm is pulled once, then at time t the arm with the largest mean + √(2 log t/n); ties go
+    to the lowest arm number. The bound on the regret is `ucb_regret`.
 
     Examples
     --------
@@ -70,8 +70,8 @@ class DPUCB(RegretAlgorithm):
     """UCB on private sums from one binary-tree counter per arm (Mishra & Thakurta 2015).
 
     The index is (noisy sum + γ)/n + √(2 log t/n), with γ a bound on the tree's noise, so that it
-    stays an upper confidence bound; every arm once first, ties to the lowest arm number. SS19
-    does not say which constants its baseline used. The variants, with L = ⌊log2 T⌋ + 1:
+    remains an upper confidence bound; every arm is pulled once first, and ties go to the lowest arm
+    number. SS19 does not state the constants of its baseline. The variants, with L = ⌊log2 T⌋ + 1:
 
     ============================ =============== ==============================================
     variant                      tree budget     γ
@@ -85,13 +85,12 @@ class DPUCB(RegretAlgorithm):
 
     where p is `failure_power`, and Z_n the noise of a sum of n rewards, with one node for each
     binary one of n. At K = 5, T = 5·10⁷ the last three are 106.8, 74.0 and 62.1 scales of a node.
-    An index uses the noise of its arm's number of pulls, whatever the time is: K·T numbers are all
-    the noise of a run, and γ holds for all of them with probability 1 − β. As each P falls with γ,
-    without a jump, their sum is β at the γ of ``tree-exact``, and above β at any smaller one.
-    Proof: :prf:ref:`lem-tree-exact`.
-    The bound on the regret is `dp_ucb_regret` with the variant's γ.
-    Proof: :prf:ref:`thm-dpucb`. To the first order the regret is γ for each bad arm.
-    Proof: :prf:ref:`thm-dpucb-rate`.
+    An index uses the noise at its arm's number of pulls, at any time: a run has only K·T noise
+    values, and γ bounds all of them with probability 1 − β. As each P decreases continuously in γ,
+    their sum is β at the γ of ``tree-exact``, and above β at any smaller one. Proof:
+    :prf:ref:`lem-tree-exact`. The bound on the regret is `dp_ucb_regret` with the variant's γ.
+    Proof: :prf:ref:`thm-dpucb`. To first order the regret is γ for each suboptimal arm. Proof:
+    :prf:ref:`thm-dpucb-rate`.
 
     Parameters
     ----------
@@ -99,14 +98,14 @@ class DPUCB(RegretAlgorithm):
         Privacy budget ε > 0; ``inf`` is allowed and gives `UCB`.
     variant : str
         One of "tree-exact", "tree-quantile", "tree-tight", "mishra-thakurta-parallel" and
-        "mishra-thakurta": which constants.
+        "mishra-thakurta": the constants above.
     failure_power : float
-        p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 has p = 4 in its comparison.
+        p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 uses p = 4 in its comparison.
 
     Notes
     -----
-    One reward enters the tree of one arm only, so the budgets of the arms do not add up: with
-    ``mishra-thakurta`` the guarantee that holds for K arms is ε/K, better than declared.
+    One reward enters the tree of only one arm, so the budgets of the arms do not add up: with
+    ``mishra-thakurta`` the true guarantee for K arms is ε/K, better than declared.
 
     Examples
     --------
@@ -134,11 +133,11 @@ class DPUCB(RegretAlgorithm):
         variant: str = "tree-tight",
         failure_power: float = 1.0,
     ) -> DPUCB:
-        """Return the algorithm that is (ε, δ)-private for a number of pulls, and not far below.
+        """Return the algorithm that is tightly (ε, δ)-private for a number of pulls.
 
-        A reward lies in at most L released blocks, with a loss of 1/L of the tree's ε in each: for
-        δ > 0 that ε may be larger than the target (`privacy.calibrate`). With ``mishra-thakurta`` a
-        tree has a K-th of it. The `guarantee` of what is returned is the one with δ = 0.
+        A reward is in at most L released blocks, with a loss of 1/L of the tree's ε in each: for δ
+        > 0 that ε may be larger than the target (`privacy.calibrate`). With ``mishra-thakurta`` a
+        tree has a K-th of it. The `guarantee` of the returned algorithm is the one with δ = 0.
 
         Parameters
         ----------
@@ -147,10 +146,10 @@ class DPUCB(RegretAlgorithm):
         delta : float
             Target δ, in (0, 1).
         horizon : int
-            Number T ≥ 1 of pulls for which it is to hold.
+            Number T ≥ 1 of pulls for the target.
         variant : str
             One of "tree-exact", "tree-quantile", "tree-tight", "mishra-thakurta-parallel" and
-            "mishra-thakurta": which constants.
+            "mishra-thakurta": the constants above.
         failure_power : float
             p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p).
 
@@ -238,7 +237,7 @@ class DPUCB(RegretAlgorithm):
         n_arms: Annotated[int, whole(1, MOST_PULLS)],
         horizon: Annotated[int, whole(1, MOST_PULLS)],
     ) -> float:
-        """Return γ, what the index allows for the noise of a sum.
+        """Return γ, the allowance of the index for the noise of a sum.
 
         Parameters
         ----------
@@ -259,9 +258,9 @@ class DPUCB(RegretAlgorithm):
             return tree.union_width(log_failure)
         if self.variant == "tree-quantile":
             return tree.quantile_width(log_failure)
-        more = (self.failure_power - 1.0) * log_t  # what p adds to the logarithms for p = 1
+        more = (self.failure_power - 1.0) * log_t  # added to the logarithms for p = 1
         if self.variant == "tree-tight":
-            # not log(2KT²): γ, and so every run, stays what it is to the bit
+            # not log(2KT²), so that γ, and every run, stays the same to the bit
             return tree.error_width(math.log(2 / (1 / (n_arms * horizon**2))) + more)
         log_term = math.log(n_arms * horizon**2 * max(log_t, 1.0)) + more
         return log_t**2 * log_term / tree.epsilon

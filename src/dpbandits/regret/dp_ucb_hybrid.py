@@ -22,7 +22,7 @@ __all__ = ["DPUCBBound", "DPUCBHybrid"]
 
 
 class HybridIndex(RegretAlgorithm):
-    """Base of DP-UCB-BOUND and DP-UCB-HYBRID, whose sums are those of hybrid counters.
+    """Base of DP-UCB-BOUND and DP-UCB-HYBRID, with the sums of hybrid counters.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class HybridIndex(RegretAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What a counter promises, for all pulls together; a reward enters one counter."""
+        """Guarantee of a counter, for all pulls together, since a reward enters one counter."""
         return self.counter.guarantee
 
 
@@ -53,42 +53,42 @@ class DPUCBBound(HybridIndex):
 
     Pseudo-code: :prf:ref:`alg-bound`.
 
-    One hybrid counter an arm. With s the private sum of an arm's n rewards, n = 2^k + n',
+    Each arm has a hybrid counter. With s the private sum of an arm's n rewards, n = 2^k + n',
     0 ≤ n' < 2^k, and ε₁ the budget of each part of the counter, the index at time t is
 
         s/n + ν/n + √(2 log t/n),        ν = (4√8/ε₁)·log t·(log2 n' + 1);
 
-    every arm once first, ties to the lowest arm number. The horizon is not used. The bound on the
-    regret is `dp_ucb_bound_regret`. Proof: :prf:ref:`thm-32`.
+    every arm is pulled once first, and ties go to the lowest arm number. The horizon is not used.
+    The bound on the regret is `dp_ucb_bound_regret`. Proof: :prf:ref:`thm-32`.
 
     Parameters
     ----------
     epsilon : float
         ε > 0 of the paper; ``inf`` is allowed and gives `UCB`.
     ucb_term : bool
-        Whether the index has its last term, as the text of §3.1 says; False is the pseudo-code.
+        Whether the index has its last term, as in the text of §3.1; False is the pseudo-code.
     split : {"half", "full"}
-        What the parts of a counter get of ε: see `HybridCounter`. "full" is the paper's.
+        Budget of the parts of a counter: see `HybridCounter`. "full" is the paper's.
     width : {"printed", "repaired"}
         "printed": ν as above. "repaired": with ⌊log2 n⌋ = k, the number of levels of the tree, in
         place of log2 n'.
 
     Notes
     -----
-    Where the printed pseudo-code cannot be run as it stands, and what was chosen:
+    The printed pseudo-code cannot be run as it stands. Our choices:
 
     - log2 n' is −∞ when n is a power of two: the bracket is 1 there, as only the k + 1 variables
       of the blocks are in the sum.
     - The index lacks the term √(2 log t/n) of UCB, to whose bound the text adds ν ("we add a
       tight upper bound … on the noise"): `ucb_term`.
-    - What the hybrid counters do with ε is left to a citation and to §2.3, which has scale 1/ε at
-      powers of two and does not say what the tree gets: `split`. With "half", ν has ε/2 as the
-      noise has, so that DPUCBBound(ε) has the same law as DPUCBBound(ε/2, split="full").
-    - §2.3 lets the tree of a stretch hold the element at 2^k, which the block before it already
-      holds: here it begins with the next one, as in Chan, Shi & Song, and has k levels.
+    - The split of ε in the hybrid counters is left to a citation and to §2.3, which has scale 1/ε
+    at powers of two and does not give the tree's: `split`. With "half", ν uses ε/2 like the noise,
+    so that DPUCBBound(ε) has the same distribution as DPUCBBound(ε/2, split="full").
+    - In §2.3 the tree of a stretch contains the element at 2^k, which the preceding block already
+    contains: here it begins with the next one, as in Chan, Shi & Song, and has k levels.
 
-    With "printed" the expected regret grows like a power of t, as ν falls when a stretch begins and
-    the noise does not. Proof: :prf:ref:`thm-32-false`.
+    With "printed" the expected regret grows like a power of t, as ν decreases when a stretch begins
+    and the noise does not. Proof: :prf:ref:`thm-32-false`.
 
     Examples
     --------
@@ -139,28 +139,28 @@ class DPUCBBound(HybridIndex):
 class DPUCBHybrid(HybridIndex):
     """DP-UCB with hybrid counters: Tossou & Dimitrakakis (2016), Algorithm 2.
 
-    One hybrid counter an arm, and at every step an element for each of them: the reward for the
-    arm that was played, 0 for all others. With s the private sum of an arm's n rewards, the index
-    at time t is s/n + √(2 log t/n); every arm once first, ties to the lowest arm number. The
-    horizon is not used. The bound on the regret is `dp_ucb_hybrid_regret`. Proof:
-    :prf:ref:`thm-33`. With `literal` it is t times the greatest gap: no better one is known.
+    Each arm has a hybrid counter, which counts an element at every step: the reward for the arm
+    that was played, 0 for all others. With s the private sum of an arm's n rewards, the index at
+    time t is s/n + √(2 log t/n); every arm is pulled once first, and ties go to the lowest arm
+    number. The horizon is not used. The bound on the regret is `dp_ucb_hybrid_regret`. Proof:
+    :prf:ref:`thm-33`. With `literal` it is t times the largest gap: no better one is known.
 
     Parameters
     ----------
     epsilon : float
         ε > 0 of the paper; ``inf`` is allowed and gives `UCB`.
     literal : bool
-        Whether the index is s/n alone, which is what the pseudo-code of Algorithm 1 gives with
-        ν = 0. §3.2 has "the same index as standard UCB".
+        Whether the index is s/n alone, as in the pseudo-code of Algorithm 1 with ν = 0. §3.2 states
+        "the same index as standard UCB".
     split : {"half", "full"}
-        What the parts of a counter get of ε: ε/2 each, or ε each, for a guarantee of 2ε together;
+        Budget of the parts of a counter: ε/2 each, or ε each, for a guarantee of 2ε together;
         "full" is the paper's. See `HybridCounter`.
 
     Notes
     -----
-    What was chosen for `DPUCBBound` holds here, and:
+    The choices for `DPUCBBound` apply here, and:
 
-    - It is "Algorithm 1 with ν = 0", and that has no √(2 log t/n): `literal`.
+    - It is "Algorithm 1 with ν = 0", which has no √(2 log t/n): `literal`.
     - "When arm a is played, insert 0 to all others": in the first K steps as well, so that every
       counter has t elements after step t.
 

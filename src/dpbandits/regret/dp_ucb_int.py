@@ -1,4 +1,4 @@
-"""DP-UCB-INT of Tossou & Dimitrakakis (2016): UCB on means that are released now and then."""
+"""DP-UCB-INT of Tossou & Dimitrakakis (2016): UCB on means released at intervals."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = ["CALIBRATED_BY", "READINGS", "DPUCBInt", "input_of"]
 READINGS = ("refreshed", "frozen", "literal")
 CALIBRATED_BY = ("noise", "interval")
 DELTA = math.exp(-10)
-_laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
+_laplace = interpreted(laplace)  # the compiled one is slow to accept a generator
 
-_check_exponent = partial(  # where both series of the paper are
+_check_exponent = partial(  # range where both series of the paper are valid
     check_range, low=math.nextafter(1.0, 2.0), high=1.5, allowed="(1, 1.5]"
 )
 
@@ -74,41 +74,41 @@ class DPUCBInt(RegretAlgorithm):
 
     Pseudo-code: :prf:ref:`alg-int`.
 
-    With f = ⌈1/ε⌉, each arm is played f times in turns. From then on an arm releases its mean with
-    noise Lap(n^(v/2 − 1)) each time that its number n of pulls has become a multiple of f, and the
-    arm with the largest index value + √(2 log t/n) is played, n that of the release; ties go to
-    the lowest arm number. The horizon is not used. The bound on the regret is `dp_ucb_int_regret`;
-    with the literal reading it is t times the greatest gap: for f ≥ 2 only a factor could be gained
-    (:prf:ref:`thm-35-false`).
+    With f = ⌈1/ε⌉, each arm is first played f times in turn. From then on an arm releases its mean
+    with noise Lap(n^(v/2 − 1)) each time that its number n of pulls becomes a multiple of f, and
+    the arm with the largest index value + √(2 log t/n) is played, with n that of the release; ties
+    go to the lowest arm number. The horizon is not used. The bound on the regret is
+    `dp_ucb_int_regret`; with the literal reading it is t times the largest gap: for f ≥ 2 only a
+    factor could be gained (:prf:ref:`thm-35-false`).
 
     Parameters
     ----------
     epsilon : float
-        ε in (0, 1] of the pseudo-code, which sets f and nothing else; it is not the privacy that
-        the algorithm has. `target_input` computes it from a target, as the paper does.
+        ε in (0, 1] of the pseudo-code, which only determines f; it is not the algorithm's privacy.
+        `target_input` computes it from a target, as in the paper.
     reading : {"refreshed", "frozen", "literal"}
-        "refreshed": a value stays until the next release, and t in the bonus is the present time.
-        "frozen": value and bonus stay until the next release.
-        "literal": as printed. n is a multiple of f at every step until the arm is played again,
-        so that an arm at rest is released again and again; between multiples value and bonus stay.
+        "refreshed": a value is kept until the next release, and t in the bonus is the present time.
+        "frozen": value and bonus are kept until the next release. "literal": as printed. n is a
+        multiple of f at every step until the arm is played again, so that an arm at rest is
+        released again and again; between multiples value and bonus are kept.
     exponent : float
         v in (1, 1.5].
     delta : float
-        δ in (0, 1) of the declared guarantee; the experiments of the paper have e^(−10).
+        δ in (0, 1) of the declared guarantee; the experiments of the paper use e^(−10).
     noise : float
         Factor of the noise, positive; 1 in the paper.
 
     Notes
     -----
-    Where the printed pseudo-code cannot be run as it stands, and what was chosen:
+    The printed pseudo-code cannot be run as it stands. Our choices:
 
     - The sum s is updated only after the first K·f pulls, so that their rewards would be missing
-      in every mean: here it is updated from the start.
+    from every mean: here it is updated from the start.
     - "n mod f = 0" stays true while an arm is not played: three readings. Theorem 3.4 counts one
       release for every f pulls, which is "frozen" or "refreshed".
-    - The bonus is inside the released value, so that t is that of the release ("frozen"), while
-      the text speaks of the index of UCB ("refreshed").
-    - The interval is to follow a series of Lemma B.1 in a report; here ⌈1/ε⌉, as printed.
+    - The bonus is inside the released value, so that t is that of the release ("frozen"), while the
+    text refers to the index of UCB ("refreshed").
+    - The interval should follow a series of Lemma B.1 in a report; here it is ⌈1/ε⌉, as printed.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class DPUCBInt(RegretAlgorithm):
 
     @staticmethod
     def target_input(epsilon: float, delta: float = math.exp(-10), exponent: float = 1.1) -> float:
-        """Return the ε to run the algorithm with for a target (ε, δ), by Corollary 3.2.
+        """Return the ε of the algorithm for a target (ε, δ), by Corollary 3.2.
 
         The root x of x·(2ζ(v)·x + √(2ζ(v)·log(1/δ))) = ε, the second bound of Corollary 3.1. It
         does not give the target privacy: compare `guarantee_at`.
@@ -169,7 +169,7 @@ class DPUCBInt(RegretAlgorithm):
         reading: str = "refreshed",
         exponent: float = 1.1,
     ) -> DPUCBInt:
-        """Return an algorithm whose `guarantee_at(horizon)` is at most (ε, δ), and not far below.
+        """Return an algorithm whose `guarantee_at(horizon)` is at most, and nearly, (ε, δ).
 
         Parameters
         ----------
@@ -178,13 +178,13 @@ class DPUCBInt(RegretAlgorithm):
         delta : float
             Target δ, in (0, 1).
         horizon : int
-            Number T ≥ 1 of pulls for which it is to hold.
+            Number T ≥ 1 of pulls for the target.
         by : {"noise", "interval"}
-            "noise": f from `target_input` (at most T), as in the paper, and the least factor of
-            the noise that is enough (`privacy.calibrate`). "interval": the noise of the paper, and
-            the least f that is enough; from f to f + 1 no loss grows and no release is added.
+            "noise": f from `target_input` (at most T), as in the paper, and the least sufficient
+            factor of the noise (`privacy.calibrate`). "interval": the noise of the paper, and the
+            least sufficient f; from f to f + 1 no loss grows and no release is added.
         reading : {"refreshed", "frozen", "literal"}
-            How the pseudo-code is read.
+            Reading of the pseudo-code.
         exponent : float
             v, in (1, 1.5].
 
@@ -216,13 +216,13 @@ class DPUCBInt(RegretAlgorithm):
         return math.ceil(1 / self.epsilon)
 
     def losses(self, horizon: int) -> Floats:
-        """Return the privacy losses of all releases that can show one reward, at most.
+        """Return bounds on the privacy losses of all releases that can reveal one reward.
 
         A release at n has the loss n^(−v/2)/noise (Lemma 3.1), and a reward enters all releases of
         its arm from then on: (jf)^(−v/2)/noise for j = 1, 2, …, or, in the literal reading,
-        f^(−v/2)/noise for each decision, as an arm may rest after its first f pulls. Of T pulls
-        the last decision knows T − 1, of which f or more are another arm's. Their sum has no limit,
-        so no ε with δ = 0 holds for every horizon; that of their squares has one.
+        f^(−v/2)/noise for each decision, as an arm may rest after its first f pulls. The last of T
+        decisions knows T − 1 pulls, of which at least f are another arm's. The sum of the losses
+        diverges, so no ε with δ = 0 holds for every horizon; the sum of their squares converges.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class DPUCBInt(RegretAlgorithm):
         Returns
         -------
         numpy.ndarray of float, shape (releases,)
-            The losses, the greatest first.
+            The losses, the largest first.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class DPUCBInt(RegretAlgorithm):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What holds for every horizon, at this `delta`; nothing for the literal reading.
+        """Guarantee for every horizon, at this `delta`; none for the literal reading.
 
         ε = Σ e_j·tanh(e_j/2) + √(2 log(1/δ) Σ e_j²) with e_j = (jf)^(−v/2)/noise, by advanced
         composition (:prf:ref:`thm-int-private`) for all j; tanh x ≤ x after the first 1000.
@@ -265,10 +265,10 @@ class DPUCBInt(RegretAlgorithm):
         return PrivacyGuarantee("central", epsilon, self.delta)
 
     def guarantee_at(self, horizon: int, delta: float | None = None) -> PrivacyGuarantee:
-        """Return what holds for the first `horizon` pulls at a given δ.
+        """Return the guarantee for the first `horizon` pulls at a given δ.
 
-        Its ε is that of all releases together, computed (`privacy.epsilon_at`), for the reward
-        that most of them show: an upper bound, as actions show less than releases.
+        Its ε is computed for all releases together (`privacy.epsilon_at`), for the reward that most
+        of them reveal: an upper bound, as actions reveal less than releases.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class DPUCBInt(RegretAlgorithm):
 
 @lru_cache(maxsize=256)
 def _calibrated(plain: DPUCBInt, epsilon: float, horizon: int, by: str) -> DPUCBInt:
-    """Return `plain` with the input and the noise that are wanted."""
+    """Return `plain` with the wanted input and noise."""
     if by == "noise":
         target = DPUCBInt.target_input(epsilon, plain.delta, plain.exponent)
         plain = replace(plain, epsilon=min(max(target, input_of(horizon)), 1.0))
@@ -340,7 +340,7 @@ def _calibrated(plain: DPUCBInt, epsilon: float, horizon: int, by: str) -> DPUCB
 
     def enough(interval: int) -> bool:
         tried = replace(plain, epsilon=input_of(interval))
-        low, high = epsilon_at(plain.delta, tried.losses(horizon), 0.01)  # mostly tells, and soon
+        low, high = epsilon_at(plain.delta, tried.losses(horizon), 0.01)  # mostly decides, and soon
         if low <= epsilon < high:
             return tried.guarantee_at(horizon).epsilon <= epsilon
         return high <= epsilon
@@ -350,6 +350,6 @@ def _calibrated(plain: DPUCBInt, epsilon: float, horizon: int, by: str) -> DPUCB
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     result = replace(plain, epsilon=input_of(high))
-    if result.guarantee_at(horizon).epsilon > epsilon:  # the bracket there is wider than usual
+    if result.guarantee_at(horizon).epsilon > epsilon:  # if the bracket is wider than usual there
         return replace(plain, epsilon=input_of(high + 1))
     return result

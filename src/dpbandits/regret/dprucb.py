@@ -20,16 +20,16 @@ from dpbandits.rewards.run import Run
 
 __all__ = ["DPRUCB"]
 
-_EARLY = 64  # up to this horizon every reward of the tables counts
+_EARLY = 64  # no reward of the tables is truncated up to this horizon
 
 
 @dataclass(frozen=True)
 class DPRUCB(HeavyTailAlgorithm):
     """DP robust UCB: Tao, Wu, Zhao & Wang (2022), Algorithms 1 and 2.
 
-    One adaptive tree an arm. The arm's n-th reward counts as 0 beyond B_n = b·n^(1/(1+v)); the
-    index is the tree's sum over n, plus a bonus; every arm once first, ties to the lowest arm
-    number. u and v are the instance's `moment_bound` and `order`.
+    Each arm has an adaptive tree. The arm's n-th reward counts as 0 beyond B_n = b·n^(1/(1+v)); the
+    index is the tree's sum over n, plus a bonus; every arm is pulled once first, and ties go to the
+    lowest arm number. u and v are the instance's `moment_bound` and `order`.
 
     One reward enters one tree, and the trees' sums determine the pulls: :prf:ref:`lem-adaptive`.
 
@@ -38,20 +38,20 @@ class DPRUCB(HeavyTailAlgorithm):
     epsilon : float
         Privacy budget ε > 0; ``inf`` adds no noise.
     width : {"valid", "reconstructed"}
-        Bonus: "valid" is a half-width that fails with probability T^−4 at most (`tree_index`),
-        "reconstructed" C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), our reading of the paper's
-        Lemma 3. With Λ = (log T)^1.5 and v < 1 it is valid at all T for no C
-        (:prf:ref:`prop-no-constant`), and at the T of experiments perhaps for 18.
+        Bonus: "valid" is a half-width that fails with probability at most T^−4 (`tree_index`),
+        "reconstructed" is C·u^(1/(1+v))·(log(2t⁴)·Λ/(nε))^(v/(1+v)), our reading of the paper's
+        Lemma 3. With Λ = (log T)^1.5 and v < 1 no C makes it valid at all T
+        (:prf:ref:`prop-no-constant`); at the T of experiments 18 may suffice.
     scaling : {"fitted", "log"}, optional
-        b: the best one that is proved, or that of Λ = (log T)^1.5, the order that the text of the
-        paper lets one infer. None is "fitted" for valid widths and "log" for the reconstructed one.
+        b: the best proved one, or that of Λ = (log T)^1.5, the order suggested by the text of the
+        paper. None is "fitted" for valid widths and "log" for the reconstructed one.
     constant : float
-        C > 0 of the reconstructed form. The paper's cannot be read in our copy: 18 is our choice.
+        C > 0 of the reconstructed form. The paper's is unreadable in our copy: 18 is our choice.
 
     Notes
     -----
-    The paper's formulas are lost in our copy; the exponent of B_n and its log^1.5 T are inferred.
-    In the reconstructed bonus Λ/ε stands for u/b^(1+v).
+    The paper's formulas are missing in our copy; the exponent of B_n and its log^1.5 T are
+    inferred. In the reconstructed bonus Λ/ε replaces u/b^(1+v).
 
     Examples
     --------
@@ -103,9 +103,9 @@ class DPRUCB(HeavyTailAlgorithm):
         Parameters
         ----------
         instance : Run or HeavyTailInstance
-            What has the order v and the bound u on the moment.
+            Object with the order v and the bound u on the moment.
         horizon : int
-            Horizon T ≥ 2 that the algorithm is told.
+            Horizon T ≥ 2 of the algorithm.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class DPRUCB(HeavyTailAlgorithm):
         Raises
         ------
         ValueError
-            If `horizon` is not a whole number of at least 2.
+            If `horizon` is not an integer of at least 2.
         """
         return tree_index(
             horizon, self.epsilon, instance.moment_bound, instance.order, self._scaling
@@ -133,9 +133,9 @@ class DPRUCB(HeavyTailAlgorithm):
         Parameters
         ----------
         instance : Run or HeavyTailInstance
-            What has the order v and the bound u on the moment.
+            Object with the order v and the bound u on the moment.
         horizon : int
-            Horizon T ≥ 2 that the algorithm is told.
+            Horizon T ≥ 2 of the algorithm.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class DPRUCB(HeavyTailAlgorithm):
         Raises
         ------
         ValueError
-            If `horizon` is not a whole number of at least 2.
+            If `horizon` is not an integer of at least 2.
         """
         plan = self.plan(instance, horizon)
         if self.width == "valid":
@@ -155,7 +155,7 @@ class DPRUCB(HeavyTailAlgorithm):
         return float(self.constant * instance.moment_bound**power * ratio ** (1 - power))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Any:
-        if self.width == "reconstructed":  # nothing better is true in general
+        if self.width == "reconstructed":  # no better bound is true in general
             return partial(bounds.worst_regret, instance.gaps, horizon)
         known: dict[str, Any] = {"moment": instance.moment_bound, "order": instance.order}
         bound = partial(bounds.dprucb_regret, instance.gaps, horizon, epsilon=self.epsilon)

@@ -1,4 +1,4 @@
-"""Successive elimination, without privacy and with it: Sajed & Sheffet (2019), Algorithm 3."""
+"""Successive elimination, with and without privacy: Sajed & Sheffet (2019), Algorithm 3."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class DPSE(RegretAlgorithm):
     Pseudo-code: :prf:ref:`alg-dpse`.
 
     In epoch e = 1, 2, … every viable arm is pulled r = ⌈R_e⌉ times, its mean over this epoch
-    alone is released with Laplace noise of scale 1/(εr), and an arm is eliminated when its
-    released mean lies more than 2h_e + 2c_e below the best; the last arm is played to the
-    horizon. R_e, h_e, c_e: `dpbandits.schedules.elimination_epoch`.
+    alone is released with Laplace noise of scale 1/(εr), and an arm is eliminated when its released
+    mean is more than 2h_e + 2c_e below the best; the last arm is played to the horizon. See
+    `dpbandits.schedules.elimination_epoch` for R_e, h_e and c_e.
 
-    One reward plays a role in one epoch's mean of one arm, with sensitivity 1/r: the sequence of
+    One reward enters one epoch's mean of one arm, with sensitivity 1/r: the sequence of
     pulls is ε-differentially private (Theorem 4.1). Proof: :prf:ref:`thm-privacy`. The bound on the
     regret is Theorem 4.3 with its constants, `elimination_regret`. Proof: :prf:ref:`thm-regret`.
 
@@ -46,8 +46,8 @@ class DPSE(RegretAlgorithm):
 
     Notes
     -----
-    Deviations from the printed algorithm: none. R_e is real; the printed loop runs while
-    r < R_e, that is ⌈R_e⌉ times. An epoch that the horizon cuts short releases nothing.
+    Deviations from the printed algorithm: none. R_e is real; the printed loop runs while r < R_e,
+    that is ⌈R_e⌉ times. An epoch cut short by the horizon releases nothing.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class DPSE(RegretAlgorithm):
         rewards.commit(viable[0])
 
     def _left(self, rewards: Run, viable: Ints, plan: EpochPlan, rng: Rng) -> Ints:
-        """Play an epoch and return the arms that are left."""
+        """Play an epoch and return the remaining arms."""
         means = rewards.totals(viable, plan.pulls) / plan.pulls
         if plan.noise_scale > 0:
             means += laplace_noise(rng, plan.noise_scale, viable.size)
@@ -96,16 +96,16 @@ class DPSE(RegretAlgorithm):
         Parameters
         ----------
         n_viable : int
-            Number of arms that are left.
+            Number of remaining arms.
         epoch : int
             Number of the epoch, from 1.
         horizon : int
-            Horizon T that the algorithm was told.
+            Horizon T of the algorithm.
 
         Returns
         -------
         EpochPlan
-            What the epoch does.
+            The plan of the epoch.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class DPSE(RegretAlgorithm):
 
     @checked_arguments
     def confidence(self, horizon: Count) -> float:
-        """Return β, or 1/T where none was given.
+        """Return β, or 1/T by default.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class DPSE(RegretAlgorithm):
         Returns
         -------
         float
-            Probability, about, with which the best arm may be lost.
+            Approximate probability of eliminating the best arm.
         """
         return 1 / horizon if self.beta is None else self.beta
 
@@ -137,13 +137,13 @@ class DPSE(RegretAlgorithm):
 
 @dataclass(frozen=True)
 class DiscreteDPSE(DPSE):
-    """DP-SE whose released sums and noise are whole numbers: private as computed.
+    """DP-SE with integer sums and noise: private as computed.
 
-    `DPSE`, with each reward rounded at random to 0 or 1, which leaves what is 0 or 1 as it is, and
-    with `dpbandits.mechanisms.DiscreteLaplace` of budget ε on the sum of an arm's epoch. What it
-    pulls is computed from these releases alone. Proof: :prf:ref:`thm-discrete-private`. The
-    threshold between two sums is wider by one reward than that of `DPSE`, so that noise is as
-    rarely beyond its width; no bound on the regret is stated.
+    `DPSE`, with each reward rounded at random to 0 or 1, which leaves 0 and 1 unchanged, and with
+    `dpbandits.mechanisms.DiscreteLaplace` of budget ε on the sum of an arm's epoch. Its pulls are
+    computed from these releases alone. Proof: :prf:ref:`thm-discrete-private`. The threshold
+    between two sums is wider by one reward than that of `DPSE`, so that noise exceeds its width as
+    rarely; no bound on the regret is stated.
 
     Parameters
     ----------
@@ -153,11 +153,12 @@ class DiscreteDPSE(DPSE):
         Confidence β in (0, 1). None means 1/T, with T the horizon of the simulation.
     secure : bool
         Whether noise comes from the operating system's secure generator, so that no run can be
-        repeated; or from the generator of the run.
+        repeated, or from the generator of the run.
 
     Notes
     -----
-    Deviations from the printed algorithm: the law of the noise, rounded rewards, the threshold.
+    Deviations from the printed algorithm: the distribution of the noise, rounded rewards, the
+    threshold.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class SuccessiveElimination(RegretAlgorithm):
     """Successive elimination with doubling epochs and fresh means in each: `DPSE` at ε = ∞.
 
     The idea is Even-Dar, Mannor & Mansour (2002); with the epochs of Sajed & Sheffet (2019) the
-    difference to `DPSE` is the price of privacy and nothing else.
+    difference from `DPSE` is exactly the price of privacy.
 
     Parameters
     ----------

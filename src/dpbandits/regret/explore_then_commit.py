@@ -1,4 +1,4 @@
-"""Explore, then commit: one private look at equal groups, and the best of them from then on."""
+"""Explore, then commit: one private look at equal groups, then the best arm throughout."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ExploreThenCommit(RegretAlgorithm):
 
     The arms are pulled in turn, n times each. Each sum of rewards is released once, with one
     Laplace variable of scale 1/ε, and the arm with the largest is pulled from then on; ties, which
-    there are without noise alone, are broken at random. It adapts once, by a rule that was fixed
-    before, and does not use the horizon; `planned` chooses n for a horizon and guessed means.
+    occur only without noise, are broken at random. It adapts once, by a rule fixed beforehand, and
+    does not use the horizon; `planned` chooses n for a horizon and guessed means.
 
-    Each reward is in one release at most, so that the sequence of pulls is ε-private:
+    Each reward is in at most one release, so that the sequence of pulls is ε-private:
     :prf:ref:`thm-lazy-private`, with groups for batches. Its expected regret on Bernoulli arms is
     computed, not bounded: `explore_then_commit_regret`, :prf:ref:`prop-etc`.
 
@@ -44,8 +44,8 @@ class ExploreThenCommit(RegretAlgorithm):
 
     Notes
     -----
-    Source: the oldest of all designs; with a choice of n from the gap in Lattimore & Szepesvári
-    (2020), chapter 6. There is no paper to deviate from.
+    Source: the oldest of all designs; Lattimore & Szepesvári (2020), chapter 6, choose n from the
+    gap. There is no paper to deviate from.
 
     Examples
     --------
@@ -66,16 +66,17 @@ class ExploreThenCommit(RegretAlgorithm):
 
     @staticmethod
     def planned(epsilon: float, means: Sequence[float], horizon: int) -> ExploreThenCommit:
-        """Return the algorithm whose n has the least expected regret on Bernoulli arms.
+        """Return the algorithm whose n minimises the expected regret on Bernoulli arms.
 
-        n is looked for on a grid of ratio 1.1, and then between its neighbours.
+        The search tries a grid of ratio 1.1, and then the numbers between the neighbours of the
+        best.
 
         Parameters
         ----------
         epsilon : float
             Privacy budget ε > 0; ``inf`` is allowed.
         means : sequence of float, length K ≥ 2
-            Means that are guessed, each in [0, 1].
+            Guessed means, each in [0, 1].
         horizon : int
             Horizon T, at least K.
 
@@ -105,7 +106,7 @@ class ExploreThenCommit(RegretAlgorithm):
 
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         sums = rewards.totals(range(rewards.n_arms), self.per_arm)
-        sums += laplace_noise(rng, 1 / self.epsilon, rewards.n_arms)  # from here on private
+        sums += laplace_noise(rng, 1 / self.epsilon, rewards.n_arms)  # private from here on
         rewards.commit(int(rng.choice(np.flatnonzero(sums == sums.max()))))
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:

@@ -1,4 +1,4 @@
-"""Guess-and-double: an algorithm that must know its horizon, run without knowing it."""
+"""Guess-and-double: an algorithm that needs its horizon, run without it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from dpbandits.schedules import MOST_PULLS
 class GuessAndDouble(RegretAlgorithm):
     """Restart an algorithm with ever larger guesses of the horizon: SS19, proof of Theorem 4.3.
 
-    The algorithm is run with a guess G; at time G/2 the guess becomes 2G ("double", as SS19
-    has it) or G² ("square") and the algorithm starts anew, with its confidence set to the new
-    guess and nothing remembered. A reward plays a role in one stretch only, so the privacy
-    guarantee is that of one stretch. A stretch is played by an accelerator of `base` where it has
-    one; ``how="reference"`` plays it by the plain program of `base`.
+    The algorithm is run with a guess G; at time G/2 the guess becomes 2G ("double", as in SS19) or
+    G² ("square") and the algorithm starts anew, with its confidence set to the new guess and
+    nothing remembered. A reward enters only one stretch, so the privacy guarantee is that of one
+    stretch. A stretch is played by an accelerator of `base` if there is one; ``how="reference"``
+    plays it by the plain program of `base`.
 
     Parameters
     ----------
     base : RegretAlgorithm
         Algorithm to restart.
     growth : {"double", "square"}
-        What becomes of a guess that was reached.
+        Update of a guess: doubled or squared.
     first_guess : int
         First guess, at least 4.
 
@@ -72,12 +72,12 @@ class GuessAndDouble(RegretAlgorithm):
 
     @checked_arguments
     def first_decision(self, n_arms: Count, horizon: Count) -> int:
-        """Return the first pull of the first stretch that is long enough for a decision in it.
+        """Return the first decision in the first stretch that is long enough for one.
 
         Parameters
         ----------
         n_arms, horizon : int
-            Number of arms; the horizon is not used.
+            Number of arms; the horizon is unused.
 
         Returns
         -------
@@ -102,12 +102,12 @@ class GuessAndDouble(RegretAlgorithm):
         self.base.check_instance(instance)
 
     def stretches(self, end: float = math.inf) -> Iterator[tuple[int, int, int]]:
-        """Yield the stretches, in which the algorithm is played from nothing.
+        """Yield the stretches, in each of which the algorithm starts anew.
 
         Parameters
         ----------
         end : int, optional
-            Time at which they stop; without it there is no end.
+            Time at which they stop; by default there is no end.
 
         Yields
         ------
@@ -117,7 +117,7 @@ class GuessAndDouble(RegretAlgorithm):
         Raises
         ------
         ValueError
-            If `end` is not a whole number of at least 0.
+            If `end` is not an integer of at least 0.
         """
         end = end if end == math.inf else check_integer("end", end, 0)
         guess, start = self.first_guess, 0

@@ -1,4 +1,4 @@
-"""Heavy-tailed rewards: what the algorithms for them share, and DPRSE and LDPRSE.
+"""Heavy-tailed rewards: the base of the algorithms for them, and DPRSE and LDPRSE.
 
 TWZW22 is Tao, Wu, Zhao & Wang (2022). Pseudo-code: :prf:ref:`alg-rse`.
 """
@@ -27,14 +27,14 @@ from dpbandits.rewards.tables import Tables, least_horizon
 from dpbandits.schedules import MOST_PULLS
 
 REACH = 0.5
-"""The greatest reward of the tables that are tried: twice the gap that ends an epoch or more."""
+"""Largest reward of the tables: at least twice the gap that ends an epoch."""
 NON_NEGATIVE = ("non-negative", "one-bit")
 """Schedules for rewards in [0, ∞) only."""
 _ABOVE = 1.001
 
 
 class Moment(NamedTuple):
-    """What algorithms for heavy tails are told: E∣X∣^(1+v) ≤ u.
+    """Moment bound for algorithms for heavy tails: E∣X∣^(1+v) ≤ u.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Moment(NamedTuple):
 
 
 class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
-    """Base class of the algorithms that are told E∣X∣^(1+v) ≤ u; u and v are the instance's.
+    """Base class of the algorithms that know E∣X∣^(1+v) ≤ u; u and v are the instance's.
 
     Examples
     --------
@@ -69,16 +69,16 @@ class HeavyTailAlgorithm(RegretAlgorithm, Configuration):
 
     @property
     def tables(self) -> Tables | None:
-        """Tables whose rewards all count, with a bound on the moment for which it decides early.
+        """Tables without truncated rewards, with a bound on the moment for which it decides early.
 
-        The order is v = 1. The promise need not be kept: privacy holds whatever is promised.
+        The order is v = 1. The bound need not hold: privacy does not depend on it.
         """
         n_arms = 2
         least = least_horizon(partial(self.first_decision, n_arms), n_arms)
         return Tables(n_arms, least, None, -REACH, REACH, (1.0, self._moment_for(REACH)))
 
     def _moment_for(self, reward: float) -> float:
-        """Return a bound on the second moment with which rewards up to this one count, early on."""
+        """Return a bound on the second moment with which a reward like this is not truncated."""
         return 16 * reward**2
 
     def check_instance(self, instance: object) -> None:
@@ -124,7 +124,7 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
 
     @property
     def tables(self) -> Tables | None:
-        if self.first_decision(2, MOST_PULLS) > MOST_PULLS:  # no table is as long
+        if self.first_decision(2, MOST_PULLS) > MOST_PULLS:  # no table is that long
             return None
         found = super().tables
         if found is None or self.schedule not in NON_NEGATIVE:
@@ -143,7 +143,7 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
         n_arms : int
             Number of arms K.
         horizon : int
-            Horizon that the algorithm is told, at least 2.
+            Horizon of the algorithm, at least 2.
 
         Returns
         -------
@@ -187,18 +187,18 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
             yield plan.bound * (share - plan.lie) / (1 - 2 * plan.lie)
 
     def plan_epoch(self, rewards: Any, n_viable: int, epoch: int, horizon: int) -> HeavyEpochPlan:
-        """Return what an epoch does: `heavy_epoch`.
+        """Return the plan of an epoch: `heavy_epoch`.
 
         Parameters
         ----------
         rewards : Run or HeavyTailInstance
-            What has the order v and the bound u on the moment.
+            Object with the order v and the bound u on the moment.
         n_viable : int
-            Number of arms that are left.
+            Number of remaining arms.
         epoch : int
             Number of the epoch, from 1.
         horizon : int
-            Horizon T that the algorithm was told.
+            Horizon T of the algorithm.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
         return heavy_epoch(n_viable, epoch, beta, **self._promised(rewards))
 
     def _regret_bound(self, instance: HeavyTailInstance, horizon: int) -> Callable[..., Any]:
-        if self.schedule == "remark-3":  # nothing better is true in general
+        if self.schedule == "remark-3":  # no better bound is true in general
             return partial(bounds.worst_regret, instance.gaps, horizon)
         bound = partial(bounds.heavy_elimination_regret, instance.gaps, horizon)
         return partial(bound, beta=self.beta, **self._promised(instance))
@@ -217,9 +217,9 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
 
 @lru_cache(maxsize=256)
 def _scaled_moment(algorithm: HeavyElimination, reward: float) -> float:
-    """Return u with which the first epoch truncates a little above a reward, where v = 1.
+    """Return the u for which the first epoch truncates slightly above a reward, for v = 1.
 
-    The bound B is nearly proportional to u, and falls as the horizon grows: that is the longest.
+    The bound B is nearly proportional to u, and decreases in the horizon: the longest one is used.
     """
     moment = 1.0
     for _ in range(8):
@@ -236,10 +236,10 @@ class DPRSE(HeavyElimination):
 
     In epoch τ = 1, 2, … every viable arm is pulled R times; rewards beyond B count as 0; the mean
     of the epoch's truncated rewards is released with one Laplace variable of scale 2B/(Rε), and
-    an arm is eliminated when its released mean lies too far below the best. R (the paper's R_τ),
-    B (B_τ) and the threshold (12·err_τ): `heavy_epoch`, by the instance's `moment_bound` u and
-    `order` v. The pulls are ε-private, whether or not the moment is as promised.
-    Proof: :prf:ref:`thm-rse`.
+    an arm is eliminated when its released mean is too far below the best. `heavy_epoch` computes R
+    (the paper's R_τ), B (B_τ) and the threshold (12·err_τ) from the instance's `moment_bound` u and
+    `order` v. The pulls are ε-private, whether or not the moment bound holds. Proof:
+    :prf:ref:`thm-rse`.
 
     Parameters
     ----------
@@ -248,14 +248,14 @@ class DPRSE(HeavyElimination):
     beta : float, optional
         Confidence β in (0, 1). None means 1/T, as in the paper's Theorem 4.
     schedule : {"reconstructed", "fitted"}
-        Constants: 24 and 12, or, "fitted", the best cut that is proved, with and without noise
+        Constants: 24 and 12, or, for "fitted", the best proved cut, with and without noise
         (:prf:ref:`thm-fitted`).
 
     Notes
     -----
-    Deviations from the paper: its formulas are lost in our copy, so that the constants 24 and 12
-    are inferred, and proved, not quoted. With them, for ε > 1, the lengths and thresholds are those
-    of ε = 1, and the noise that of ε. Horizons go to 2^62.
+    Deviations from the paper: its formulas are missing in our copy, so the constants 24 and 12 are
+    inferred and proved, not quoted. With them, for ε > 1, the lengths and thresholds are those of ε
+    = 1, and the noise that of ε. Horizons are at most 2^62.
 
     Examples
     --------
@@ -282,10 +282,11 @@ class LDPRSE(HeavyElimination):
     Pseudo-code: :prf:ref:`alg-rse`.
 
     In epoch τ = 1, 2, … every viable arm is pulled R times. Each reward, truncated at B, gets its
-    own Laplace variable of scale 2B/ε, or is told as one bit, and is released: it lies in [−B, B],
-    and B follows from earlier released values alone, so that each release is ε-locally private. An
-    arm is eliminated when the mean of its released values in the epoch lies too far below the best.
-    R, B and the threshold: `heavy_epoch`, by the instance's `moment_bound` u and `order` v. Proof:
+    own Laplace variable of scale 2B/ε, or is reduced to one bit, and is released: it is in [−B, B],
+    and B depends only on earlier released values, so that each release is ε-locally private. An arm
+    is eliminated when the mean of its released values in the epoch is too far below the best.
+    `heavy_epoch` computes R, B and the threshold from the instance's `moment_bound` u and `order`
+    v. Proof:
     :prf:ref:`thm-rse`.
 
     Parameters
@@ -297,21 +298,20 @@ class LDPRSE(HeavyElimination):
         Confidence β in (0, 1). None means 1/T.
     schedule : {"balanced", "fitted", "non-negative", "one-bit", "remark-3"}
         "balanced": a cut where bias equals noise, and R of order Δ^(−2(1+v)/v)/ε², the best
-        possible (:prf:ref:`thm-heavy-lower`).
-        "fitted": the same order with the best cut that is proved (:prf:ref:`thm-fitted`).
-        "non-negative": the same with half the noise, for rewards in [0, ∞) only.
-        "one-bit": a reward x in [0, B] is released as yes or no, yes with probability
-        q + (1 − 2q)·x/B, q = 1/(1 + e^ε), for rewards in [0, ∞) only. Of all schedules here it has
-        the shortest epochs for ε up to about 2.3 (:prf:ref:`thm-one-bit`).
-        "remark-3": R of order Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of local
-        privacy suggests in our reading. **It does not work**, by a factor √R in the noise; it is
-        here to show that (:prf:ref:`cor-flaw`).
+        possible (:prf:ref:`thm-heavy-lower`). "fitted": the same order with the best proved cut
+        (:prf:ref:`thm-fitted`). "non-negative": the same with half the noise, for rewards in [0, ∞)
+        only. "one-bit": a reward x in [0, B] is released as yes or no, yes with probability q + (1
+        − 2q)·x/B, q = 1/(1 + e^ε), for rewards in [0, ∞) only. Of all schedules here it has the
+        shortest epochs for ε up to about 2.3 (:prf:ref:`thm-one-bit`). "remark-3": R of order
+        Δ^(−(1+v)/v)/ε², as the paper's Remark 3 on the price of local privacy suggests in our
+        reading. **It does not work**, by a factor √R in the noise; it is included to show that
+        (:prf:ref:`cor-flaw`).
 
     Notes
     -----
-    The paper's formulas are lost in our copy: the schedule is derived in :prf:ref:`thm-rse`. Zhou
-    & Zhang (NeurIPS 2024) found that no algorithm can have the paper's worst-case rate
-    (:prf:ref:`cor-flaw`). Horizons go to 2^62.
+    The paper's formulas are missing in our copy: the schedule is derived in :prf:ref:`thm-rse`.
+    Zhou & Zhang (NeurIPS 2024) found that no algorithm can have the paper's worst-case rate
+    (:prf:ref:`cor-flaw`). Horizons are at most 2^62.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""What the algorithms of lazy batches have in common: batches, one Laplace variable for each.
+"""Base of the lazy-batch algorithms: batches, with one Laplace variable for each.
 
 An arm is pulled in batches whose sizes grow geometrically. At the end of a batch its sum of rewards
 is released with a Laplace variable of scale 1/ε, and arms are chosen by released sums alone. Each
 reward is in one release, so that the sequence of pulls is ε-private: :prf:ref:`thm-lazy-private`.
 Pseudo-code: :prf:ref:`alg-lazy`.
 
-Of Hu, Huang & Mehta (2021), Azize & Basu (2022), Hu & Hegde (2022) and Azize, Wu, Honda, Orabona,
-Ito & Basu (2025) we have no text at hand: batches, indices and posteriors are reconstructed.
+We do not have the texts of Hu, Huang & Mehta (2021), Azize & Basu (2022), Hu & Hegde (2022) and
+Azize, Wu, Honda, Orabona, Ito & Basu (2025): batches, indices and posteriors are reconstructed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ Alpha = Annotated[float, between(1.001, 100.0)]
 Eta = Annotated[float, between(0.05, 100.0)]
 """Growth η of the batches; 1 doubles them."""
 
-draw_laplace = interpreted(laplace)  # slow to accept a generator if compiled
+draw_laplace = interpreted(laplace)  # the compiled one is slow to accept a generator
 
 
 class LazyBatches(RegretAlgorithm):
-    """Base of the algorithms of lazy batches: their guarantee.
+    """Base of the lazy-batch algorithms, with their guarantee.
 
     A subclass has two fields: `epsilon` is the privacy budget, and `eta` the growth of the batches.
     It first pulls each arm once, in turn, which is the arm's first batch. Then it chooses arms by
-    released sums; among arms that tie it takes the one with the lowest number. It does not use the
-    horizon.
+    released sums; ties go to the lowest arm number. It does not use the horizon.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lazy-DP-TS: Thompson sampling on lazy batches, of which the last counts (Hu & Hegde 2022)."""
+"""Lazy-DP-TS: Thompson sampling with estimates from the last lazy batch (Hu & Hegde 2022)."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ class LazyDPTS(LazyBatches):
 
     Pseudo-code: :prf:ref:`alg-lazy`.
 
-    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
-    alone. Each arm has a batch of one pull in turn. Then at each pull each arm draws
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate uses the last one
+    alone. First each arm in turn has a batch of one pull. Then at each pull each arm draws
 
         θ from Normal(y, 1/n),   y = x + α·log t/(εn), moved into [0, 1],
 
     with n the size of its last batch and x the mean of that batch as released, with a Laplace
     variable of scale 1/(εn); the arm with the largest θ is pulled. t is the number of the pull
-    after the latest release of any arm: between two releases posteriors stay, while the open
-    batches of all arms fill. A batch that the horizon cuts short is not released. The pulls are
-    ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret: `lazy_dp_ts_regret`.
+    after the latest release of any arm: between two releases posteriors do not change, while the
+    open batches of all arms fill up. A batch cut short by the horizon is not released. The pulls
+    are ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret: `lazy_dp_ts_regret`.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the centre of a posterior, from 1.001 to 100. The bound asks for
-        α > 1.
+        Factor α of log t in the centre of a posterior, from 1.001 to 100. The bound requires α > 1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
     draws : {"pulls", "batches"}
-        "pulls": as above. "batches": θ is drawn at releases alone, and the arm with the largest is
-        played for its next batch. Then the regret grows like a power of the horizon: each time
-        that the best arm's θ is low another arm doubles its batch, and after m times in a row,
-        which for a low estimate has a probability not far from 2^(−m), some 2^m pulls are lost.
+        "pulls": as above. "batches": θ is drawn only at releases, and the arm with the largest is
+        played for its next batch. Then the regret grows like a power of the horizon: each time that
+        the best arm's θ is low another arm doubles its batch, and after m times in a row, which for
+        a low estimate has probability about 2^(−m), about 2^m pulls are lost.
 
     Examples
     --------
@@ -62,8 +61,8 @@ class LazyDPTS(LazyBatches):
 
     label: ClassVar[str] = "Lazy-DP-TS"
     source: ClassVar[str] = "Hu & Hegde 2022; reconstructed"
-    releases: ClassVar[bool] = False  # a request is a pull, with "pulls": it ends no batch
-    bound_for: ClassVar[Any] = BernoulliInstance  # its proof counts the odds of Binomial sums
+    releases: ClassVar[bool] = False  # with "pulls" a request is a single pull, which ends no batch
+    bound_for: ClassVar[Any] = BernoulliInstance  # its proof uses the odds of Binomial sums
 
     epsilon: Budget
     alpha: Alpha = 1.1
@@ -73,8 +72,8 @@ class LazyDPTS(LazyBatches):
     def play(self, rewards: Run, horizon: int, rng: Rng) -> None:
         n_arms = rewards.n_arms
         means, sizes = np.zeros((2, n_arms))  # of each arm's last batch; the means are private
-        sums, due = np.zeros(n_arms), [1] * n_arms  # of its open batch, and pulls that it needs
-        centres, deviations = np.zeros((2, n_arms))  # of the laws of θ
+        sums, due = np.zeros(n_arms), [1] * n_arms  # of its open batch, and the missing pulls
+        centres, deviations = np.zeros((2, n_arms))  # of the posteriors of θ
         t = 1
         while True:
             if t <= n_arms:
@@ -93,7 +92,7 @@ class LazyDPTS(LazyBatches):
                     centres, deviations = self.posteriors(means, sizes, t)
 
     def posteriors(self, means: Floats, sizes: Floats, t: int) -> tuple[Floats, Floats]:
-        """Return centres and standard deviations of the laws of θ from pull t on.
+        """Return centres and standard deviations of the posteriors of θ from pull t on.
 
         Parameters
         ----------

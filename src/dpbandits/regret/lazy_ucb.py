@@ -1,7 +1,7 @@
-"""UCB on lazy batches, of which the last counts: Anytime-Lazy-UCB and AdaP-UCB.
+"""UCB with estimates from the last lazy batch: Anytime-Lazy-UCB and AdaP-UCB.
 
-Hu, Huang & Mehta (2021), reconstructed, and Azize & Basu (2022), of whom `adap_printed` has the
-printed algorithms.
+Hu, Huang & Mehta (2021), reconstructed, and Azize & Basu (2022), whose printed algorithms are in
+`adap_printed`.
 """
 
 from __future__ import annotations
@@ -75,24 +75,24 @@ class LazyUCB(LazyBatches, abstract=True):
 class AnytimeLazyUCB(LazyUCB):
     """Anytime-Lazy-UCB: Hu, Huang & Mehta (2021), reconstructed.
 
-    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
-    alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
-    its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next
-    pull, the arm with the largest
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate uses the last one
+    alone. First each arm in turn has a batch of one pull. Then, with n the size of an arm's last
+    batch, x its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the
+    next pull, the arm with the largest
 
         x + √(α·log t/n) + α·log t/(εn)
 
-    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
-    regret: `lazy_ucb_regret`.
+    is played for its next batch; ties go to the lowest arm number. A batch cut short by the horizon
+    is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret:
+    `lazy_ucb_regret`.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100. The paper has 3, the bound asks for
-        α > 1.
+        Factor α of log t in the index, from 1.001 to 100. The paper has 3, the bound requires α >
+        1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 
@@ -118,24 +118,24 @@ class AdaPUCB(LazyUCB):
 
     Pseudo-code: :prf:ref:`alg-lazy`.
 
-    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate rests on the last one
-    alone. Each arm has a batch of one pull in turn. Then, with n the size of an arm's last batch, x
-    its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the next
-    pull, the arm with the largest
+    The sizes of an arm's batches are the grid ⌈(1 + η)^j⌉, and its estimate uses the last one
+    alone. First each arm in turn has a batch of one pull. Then, with n the size of an arm's last
+    batch, x its mean as released, with a Laplace variable of scale 1/(εn), and t the number of the
+    next pull, the arm with the largest
 
         x + √(α·log t/(2n)) + α·log t/(εn)
 
-    is played for its next batch; ties go to the lowest arm number. A batch that the horizon cuts
-    short is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the
-    regret: `lazy_ucb_regret`.
+    is played for its next batch; ties go to the lowest arm number. A batch cut short by the horizon
+    is not released. The pulls are ε-private (:prf:ref:`thm-lazy-private`). Bound on the regret:
+    `lazy_ucb_regret`.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and adds no noise.
     alpha : float
-        Factor α of log t in the index, from 1.001 to 100. The paper asks for α > 3, the bound
-        for α > 1.
+        Factor α of log t in the index, from 1.001 to 100. The paper requires α > 3, the bound α >
+        1.
     eta : float
         Growth η of the batches, from 0.05 to 100: 1 doubles.
 

@@ -1,4 +1,4 @@
-"""LDP-UCB: UCB on rewards that each carry their own Laplace noise, the baseline of counters."""
+"""LDP-UCB: UCB on rewards with Laplace noise on each, the baseline of counters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpbandits.schedules import noisy_mean_width
 
 __all__ = ["LDPUCB"]
 
-_laplace = interpreted(laplace)  # its compiled form is slow to accept a generator
+_laplace = interpreted(laplace)  # the compiled one is slow to accept a generator
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class LDPUCB(RegretAlgorithm):
     """LDP-UCB: UCB on rewards with Laplace noise on each, after Ren, Zhou, Liu & Shroff (2020).
 
     Each reward is released once, with a Laplace variable of scale b = 1/ε. The patient may add it,
-    so that nobody has to be trusted: the model is local, which is stricter than what the counters
-    of `DPUCB`, `DPUCBBound` and `DPUCBHybrid` promise. Every arm once first; then at time t the
-    arm with the largest
+    so that nobody needs to be trusted: the model is local, which is stricter than that of the
+    counters of `DPUCB`, `DPUCBBound` and `DPUCBHybrid`. Every arm is pulled once first; then at
+    time t the arm with the largest
 
         (sum of its n released rewards)/n + w(b, 4 log t, n)
 
-    is played, w being `noisy_mean_width`, ties to the lowest arm number. The horizon is not used.
-    The bound on the regret is `ldp_ucb_regret`. Proof: :prf:ref:`thm-ldp-ucb`.
+    is played, with w of `noisy_mean_width`; ties go to the lowest arm number. The horizon is not
+    used. The bound on the regret is `ldp_ucb_regret`. Proof: :prf:ref:`thm-ldp-ucb`.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class LDPUCB(RegretAlgorithm):
 
     Notes
     -----
-    The paper is not at hand; the width is derived here. It is Chernoff's bound for the mean of n
-    rewards and n Laplace variables, at an explicit tilt, and about √(2(1 + 8/ε²) log t/n) for
-    large n. With ε = ∞ it is √(2 log t/n).
+    We do not have the paper; the width is derived here. It is Chernoff's bound for the mean of n
+    rewards and n Laplace variables, at an explicit tilt, and about √(2(1 + 8/ε²) log t/n) for large
+    n. With ε = ∞ it is √(2 log t/n).
 
     Examples
     --------

@@ -18,7 +18,7 @@ from dpbandits.rewards.run import Run
 __all__ = ["ROBUST_FACTOR", "RobustUCB"]
 
 ROBUST_FACTOR = 4.0
-"""Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 is enough, :prf:ref:`thm-robust-ucb`."""
+"""Constant of the bonus; (1 + v) + √2 + 1/3 ≤ 3.75 suffices, :prf:ref:`thm-robust-ucb`."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,19 @@ class RobustUCB(HeavyTailAlgorithm):
     """Robust UCB with the truncated mean: Bubeck, Cesa-Bianchi & Lugosi (2013). Not private.
 
     Before pull t the n rewards of an arm are truncated, the s-th at (us/log(1/δ))^(1/(1+v)), and
-    the index is their mean + 4u^(1/(1+v))·(log(1/δ)/n)^(v/(1+v)); every arm once first, ties to
-    the lowest arm number. u and v are the instance's `moment_bound` and `order`.
+    the index is their mean + 4u^(1/(1+v))·(log(1/δ)/n)^(v/(1+v)); every arm is pulled once first,
+    and ties go to the lowest arm number. u and v are the instance's `moment_bound` and `order`.
 
     Parameters
     ----------
     confidence : {"anytime", "fixed"}
-        δ = t^−2, by which old rewards drop out as t grows, or δ = T^−2 throughout.
+        δ = t^−2, with which more old rewards are truncated as t grows, or δ = T^−2 throughout.
 
     Notes
     -----
-    With a fixed δ no reward drops out, and the index is that of `DPRUCB` without noise, with other
-    constants. In the comparison of TWZW22 there is no non-private algorithm; this one is ours.
+    With a fixed δ no reward is truncated later, and the index is that of `DPRUCB` without noise,
+    with other constants. The comparison in TWZW22 has no non-private algorithm; adding this one is
+    our choice.
 
     Examples
     --------

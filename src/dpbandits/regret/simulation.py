@@ -30,9 +30,9 @@ __all__ = ["Runs", "log_checkpoints", "simulate", "simulate_many"]
 Key = TypeVar("Key", bound=Hashable)
 Case = tuple[RegretAlgorithm, Arms] | tuple[RegretAlgorithm, Arms, int]
 ORDERS = ("given", "random")
-"""In which order an algorithm meets the arms: as given, or in a new random one in each run."""
+"""Order of the arms for an algorithm: as given, or a new random one in each run."""
 Replicate = tuple[Floats, Ints, Ints]
-"""Regret at the checkpoints, pulls of the arms at the end, and ends of epochs."""
+"""Regret at the checkpoints, final pulls of the arms, and ends of epochs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,9 +42,7 @@ class Runs(Replicates):
     Attributes
     ----------
     algorithm : RegretAlgorithm
-        What was played.
-    instance : Arms
-        The bandit that it was played on, with K arms.
+        The algorithm. instance : Arms The bandit, with K arms.
     horizon : int
         Number T of pulls of each run.
     times : numpy.ndarray of int, shape (C,)
@@ -57,14 +55,14 @@ class Runs(Replicates):
     epoch_ends : tuple of numpy.ndarray of int, length n_runs
         Times at which each run's epochs ended, if the algorithm has any.
     how : str
-        What played: an accelerator, with the error of its law if it has one; "reference", the
-        algorithm's plain program; or what played the parts that the plain program lets another
-        algorithm play, which that of `GuessAndDouble` does.
+        Program that ran: an accelerator, with the error of its distribution if there is one;
+        "reference", the algorithm's plain program; or the accelerator of the algorithm to which the
+        plain program delegates, as `GuessAndDouble` does.
     given : bool
         Whether the rewards were given, by a table or a function, and not drawn from laws.
     secret : bool
-        Whether the noise came from the operating system's secure generator: nobody can repeat the
-        runs.
+        Whether the noise came from the operating system's secure generator, so that nobody can
+        repeat the runs.
 
     Examples
     --------
@@ -90,11 +88,11 @@ class Runs(Replicates):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised of the pulls, all runs together, for rewards that were given.
+        """Promised privacy of the pulls of all runs together, for given rewards.
 
-        Nothing if the noise can be repeated. Else what composition promises, as runs on a table
-        read the same rewards: n_runs times ε and δ. Of `regret` nothing is promised, as it is
-        computed from true means. On laws nothing was given, and it is the algorithm's own.
+        None if the noise can be repeated. Otherwise that of composition, since runs on a table read
+        the same rewards: n_runs times ε and δ. It does not cover `regret`, which is computed from
+        true means. For rewards drawn from laws it is the algorithm's own.
         """
         single = self.algorithm.guarantee
         if not (self.given and single.is_private):
@@ -127,7 +125,7 @@ class Runs(Replicates):
         Parameters
         ----------
         level : float
-            Share of the runs that the band holds, in (0, 1).
+            Share of the runs in the band, in (0, 1).
 
         Returns
         -------
@@ -233,7 +231,7 @@ class Runs(Replicates):
 
 
 def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
-    """Return increasing whole times from 1 to `horizon`, evenly spaced on a log axis.
+    """Return increasing integer times from 1 to `horizon`, evenly spaced on a log axis.
 
     Parameters
     ----------
@@ -245,12 +243,12 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     Returns
     -------
     numpy.ndarray of int, shape (C,)
-        The times, of twelve digits; near 1, where whole numbers are rare, there are fewer.
+        The times, to twelve digits; near 1, where integers are sparse, there are fewer.
 
     Raises
     ------
     ValueError
-        If an argument is not such a whole number.
+        If an argument is not such an integer.
 
     Examples
     --------
@@ -262,7 +260,7 @@ def log_checkpoints(horizon: int, per_decade: int = 32) -> Ints:
     per_decade = check_integer("per_decade", per_decade, 1, 10**6)
     count = 1 + math.ceil(per_decade * math.log10(horizon))
     grid = np.geomspace(1, horizon, count)
-    # twelve digits: the last bits of a power are not the same on all processors
+    # twelve digits, since the last bits of a power differ between processors
     unit = 10 ** np.maximum(np.floor(np.log10(grid)).astype(np.int64) - 11, 0)
     times = np.rint(grid / unit).astype(np.int64) * unit
     times[-1] = horizon
@@ -320,17 +318,17 @@ def _play_many(
 
 
 def _global_states() -> tuple[str, object]:
-    """Return the states of the generators that NumPy and Python have for everybody."""
+    """Return the states of the global generators of NumPy and Python."""
     return repr(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
 
 
 def _check_program(
     algorithm: RegretAlgorithm, instance: Arms, horizon: int, times: Ints, how: str | None
 ) -> None:
-    """Play a short run by a class that is not the package's, and see that it keeps the protocol.
+    """Play a short run of a custom class, and check that it follows the protocol.
 
-    Its noise has to come from the generator that it is given: two runs with equal generators are
-    equal, and NumPy's and Python's global generators stay as they are.
+    Its noise must come from the given generator: two runs with equal generators must be equal, and
+    must not use the global generators of NumPy and Python.
     """
     name = f"{type(algorithm).__name__}.play"
     before = _global_states()
@@ -363,13 +361,13 @@ def _replicated(
     algorithm.check_instance(instance)
     shuffles = check_choice("order", order, ORDERS) == "random"
     if shuffles:
-        instance.reordered(range(instance.n_arms))  # refuses what cannot be
+        instance.reordered(range(instance.n_arms))  # raises if it cannot be reordered
     last = check_integer("horizon", last, instance.n_arms, MOST_PULLS)
     if shared and checkpoints is not None:
         checkpoints = np.atleast_1d(np.asarray(checkpoints, dtype=object))
         checkpoints = np.append(checkpoints[checkpoints < last], last)
     times = _checked_checkpoints(checkpoints, last)
-    # the smallest horizon that has the checkpoints' type and leads through every kernel
+    # the smallest horizon with the checkpoints' type that runs through every kernel
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     begun = instance.rewards(np.random.default_rng(0))
     on, given = type(begun), getattr(begun, "given", True)
@@ -384,7 +382,7 @@ def _replicated(
             warm_up = partial(_play_many, *told_short, streams)
     elif fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
         warm_up = partial(_check_program, algorithm, instance, last, short, how)
-    # a function is not asked more than it must be
+    # a function is not called more often than necessary
     asks = isinstance(instance, CallbackInstance) or getattr(instance, "live", False)
 
     def gather(played: Sequence[Replicate]) -> Runs:
@@ -422,7 +420,7 @@ def _replicated(
 
 
 def instance_description(instance: Arms) -> dict[str, Any]:
-    """Return what the law of an instance's rewards depends on: not its name.
+    """Return everything that determines the distribution of an instance's rewards.
 
     Parameters
     ----------
@@ -456,40 +454,40 @@ def simulate(
 ) -> Runs:
     """Simulate independent replicates of a regret-minimising algorithm.
 
-    The result depends on the arguments alone, not on `n_jobs`, and is that of `simulate_many` for
+    The result depends only on the arguments, not on `n_jobs`, and is that of `simulate_many` for
     the same case. Progress is shown on a terminal, and nowhere else.
 
     Parameters
     ----------
     algorithm : RegretAlgorithm
-        What is played, such as ``DPSE(epsilon=0.25)``.
+        The algorithm, such as ``DPSE(epsilon=0.25)``.
     instance : Arms
-        The bandit, with K arms, of the kind that the algorithm is for.
+        The bandit, with K arms, of a type that the algorithm accepts.
     horizon : int
-        Horizon T, from K to 2^62: how long each run lasts, in pulls, and what an algorithm that
-        needs it is told. `GuessAndDouble` runs such an algorithm without telling it.
+        Horizon T, from K to 2^62: the length of each run, in pulls, which is known to algorithms
+        that need it. `GuessAndDouble` runs such an algorithm without it.
     n_runs : int
         Number of replicates, at least 1.
     seed : int or sequence of int, optional
-        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, where
-        rewards are drawn from laws. Where they are given, by a table or a function, noise comes by
-        default from the operating system's secure generator, and no run can be repeated: with a
-        seed it can, and is not private.
+        Entropy of the root seed: one or more integers of at least 0. By default 0, if rewards are
+        drawn from laws. If they are given, by a table or a function, noise comes by default from
+        the operating system's secure generator, and no run can be repeated; with a seed it can, and
+        is not private.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
     checkpoints : array_like of int, shape (C,), optional
-        Increasing times at which the regret is kept; the last must be the horizon. None gives
+        Increasing times at which the regret is stored; the last must be the horizon. None means
         `log_checkpoints`.
     how : str, optional
-        What plays: "reference" for the algorithm's plain program, or the name of one of its
-        accelerators, such as "pull by pull". None is the first that is entered and fits, or the
-        plain program if there is none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` says which it
-        was.
+        Program to run: "reference" for the algorithm's plain program, or the name of one of its
+        accelerators, such as "pull by pull". None is the first registered one that fits, or the
+        plain program if there is none or under ``NUMBA_DISABLE_JIT=1``. ``runs.how`` is the one
+        that ran.
     order : {"given", "random"}
-        Whether the algorithm meets the arms in the order of the instance, or in a new random one in
-        each run. Algorithms break ties by the number of an arm: in random order ties favour none.
-        What is returned is in the order of the instance in any case.
+        Order of the arms for the algorithm: that of the instance, or a new random one in each run.
+        Algorithms break ties by the number of an arm: in random order ties favour none. The results
+        are in the order of the instance in any case.
 
     Returns
     -------
@@ -499,7 +497,7 @@ def simulate(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the algorithm is not for such an instance.
+        If an argument is out of range, or the algorithm does not accept the instance.
 
     Examples
     --------
@@ -533,35 +531,34 @@ def simulate_many(
 ) -> dict[Key, Runs]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
-    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid.
+    Each replicate has its own seed, derived from `seed` and from its configuration, not from the
+    case's key or its position in the grid.
 
     Parameters
     ----------
     cases : mapping of key to (algorithm, instance) or (algorithm, instance, horizon)
-        What is simulated; the keys, such as ``("C1", 5, 0.25)``, are those of the result.
+        The cases; their keys, such as ``("C1", 5, 0.25)``, are those of the result.
     horizon : int, optional
-        Horizon T of the cases that do not name their own, from the number of arms to 2^62.
+        Horizon T of the cases without their own, from the number of arms to 2^62.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
     seed : int or sequence of int, optional
-        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, where
-        rewards are drawn from laws. Where they are given, by a table or a function, noise comes by
-        default from the operating system's secure generator, and no run can be repeated: with a
-        seed it can, and is not private.
+        Entropy of the root seed: one or more integers of at least 0. By default 0, if rewards are
+        drawn from laws. If they are given, by a table or a function, noise comes by default from
+        the operating system's secure generator, and no run can be repeated; with a seed it can, and
+        is not private.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise (for
         example ``backend="dask"`` for a cluster). −1 is all processors.
     checkpoints : array_like of int, shape (C,), optional
-        Increasing times at which the regret is kept. Those beyond a case's horizon are left out,
-        and the horizon is always one. None gives `log_checkpoints`.
+        Increasing times at which the regret is stored. Those beyond a case's horizon are left out,
+        and the horizon is always included. None means `log_checkpoints`.
     how : str, optional
-        What plays: "reference" for the algorithms' plain programs, or the name of an accelerator
-        that all of them have, such as "pull by pull". None is for each case the first that is
-        entered and fits, or its plain program.
+        Program to run: "reference" for the algorithms' plain programs, or the name of an
+        accelerator that all of them have, such as "pull by pull". None is for each case the first
+        registered one that fits, or its plain program.
     order : {"given", "random"}
-        In which order the algorithms meet the arms: as the instance has them, or in a new random
-        one in each run.
+        Order of the arms for the algorithms: that of the instance, or a new random one in each run.
 
     Returns
     -------
@@ -571,8 +568,8 @@ def simulate_many(
     Raises
     ------
     ValueError
-        If an argument is out of range, or an algorithm is not for its instance; the message has the
-        key of the case.
+        If an argument is out of range, or an algorithm does not accept its instance; the message
+        contains the key of the case.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""DP-SE with the right widths: the shortest epochs that an exact test allows."""
+"""DP-SE with exact widths: the shortest epochs that an exact test allows."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["TunedDPSE"]
 
 @dataclass(frozen=True)
 class TunedDPSE(RegretAlgorithm):
-    """DP-SE as Sajed & Sheffet (2019) have it, with the right widths.
+    """DP-SE as in Sajed & Sheffet (2019), with exact widths.
 
     Pseudo-code: :prf:ref:`alg-tuned`.
 
     In epoch e = 1, 2, … every viable arm is pulled n_e times, its mean over this epoch alone is
     released with Laplace noise of scale 1/(εn_e), and an arm is eliminated when its released mean
-    lies more than Δ_e/2 = 2^−(e + 1) below the best. n_e is the least n for which two arms of equal
-    means are so far apart with probability p = β/((K − 1)E) at most, by Hoeffding's inequality
-    given the noise; so one union over the rivals of a best arm and over E = ⌈½ log2 T⌉ epochs does.
-    n_e: ``tuned_epochs`` of the engine.
+    is more than Δ_e/2 = 2^−(e + 1) below the best. n_e is the least n for which two arms of equal
+    means are that far apart with probability at most p = β/((K − 1)E), by Hoeffding's inequality
+    given the noise; so one union bound over the rivals of a best arm and over E = ⌈½ log2 T⌉ epochs
+    suffices. ``tuned_epochs`` of the engine computes n_e.
 
     Privacy is that of `DPSE`. Proof: :prf:ref:`lem-releases`. The bound on the regret is
     `dpbandits.bounds.tuned_elimination_regret`. Proof: :prf:ref:`thm-tuned`.
@@ -46,8 +46,8 @@ class TunedDPSE(RegretAlgorithm):
     Notes
     -----
     Deviations from SS19, Algorithm 3: the lengths of the epochs and the threshold. They depend on
-    K, T, β and ε, and not on how many arms are viable. An epoch that the horizon cuts short
-    releases nothing.
+    K, T, β and ε, and not on the number of viable arms. An epoch cut short by the horizon releases
+    nothing.
 
     Examples
     --------
@@ -93,12 +93,12 @@ class TunedDPSE(RegretAlgorithm):
         n_arms : int
             Number of arms K.
         horizon : int
-            Horizon T that the algorithm was told, at least 2.
+            Horizon T of the algorithm, at least 2.
 
         Returns
         -------
         numpy.ndarray of int, shape (at most E + 1,)
-            The pulls; the last, T, are more than two arms can be left.
+            The pulls; the last, T, is more than a run has left for two arms.
         """
         beta = 1 / horizon if self.beta is None else self.beta
         return tuned_epochs(n_arms, horizon, beta, self.epsilon)
