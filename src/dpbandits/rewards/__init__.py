@@ -1,1 +1,1 @@
-"""What a pull gives: laws, instances, heavy tails, tables and populations."""
+"""Rewards: laws, instances, heavy tails, tables and populations."""

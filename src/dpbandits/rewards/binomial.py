@@ -1,8 +1,8 @@
-"""Binomial variables with their exact law: by order statistics, and faster by rejection.
+"""Exact Binomial variables: by order statistics, and faster by rejection.
 
 NumPy's ``Generator.binomial`` (and Numba's copy of it) is not quite exact: before NumPy 2.5 its
 BTPE algorithm has a wrong sign in a Stirling correction (numpy/numpy#31238), a total-variation
-error of up to about 10⁻⁴ a draw. A run that draws thousands of sums deserves better.
+error of up to about 10⁻⁴ per draw, too much for a run with thousands of sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpbandits._engine.kernels import kernel
 __all__ = ["binomial", "binomial_by_rejection"]
 
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
-_SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − ½·log 2π; 0 is not read
+_SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − ½·log 2π; 0 is unused
     [
         0.0,
         *(math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_2_PI for n in range(1, 16)),
@@ -30,9 +30,9 @@ _MOST = 2**50
 def binomial(rng: Rng, n: int, p: float) -> int:
     """Draw how many of n uniform variables are at most p, by order statistics (Devroye 1986, X.4).
 
-    The i-th smallest of n uniforms has the law Beta(i, n + 1 − i). If it is at most p, so are the
-    i − 1 below it, and the n − i above it are uniform on the rest of the interval; if not, only
-    the i − 1 below it remain, uniform below it. About log log n rounds; exact in law, up to the
+    The i-th smallest of n uniforms is Beta(i, n + 1 − i). If it is at most p, so are the i − 1
+    below it, and the n − i above it are uniform on the rest of the interval; if not, only the i − 1
+    below it remain, uniform below it. It takes about log log n rounds, and is exact up to the
     rounding of the Beta variables.
 
     Parameters
@@ -42,7 +42,7 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     n : int
         Number of trials, up to 2^62.
     p : float
-        Probability of success; below 0 it is taken for 0.
+        Probability of success; a negative one counts as 0.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     """
     if p <= 0.0:
         return 0
-    sign, total = 1, 0  # what is sought is total + sign · Binomial(n, p)
+    sign, total = 1, 0  # the result is total + sign · Binomial(n, p)
     while n > 0 and p > 0.0:
         if p > 0.5:  # count failures instead, so that p stays precise near 1
             total, sign, p = total + sign * n, -sign, 1.0 - p
@@ -78,9 +78,9 @@ def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float
     Parameters
     ----------
     rng : numpy.random.Generator
-        Source of the variable, whose law is Beta(i, n + 1 − i).
+        Source of the variable, a Beta(i, n + 1 − i).
     i, n : int or float
-        Whole numbers, 1 ≤ i ≤ n.
+        Integers, 1 ≤ i ≤ n.
     p : float
         Level, strictly between 0 and 1.
 
@@ -105,17 +105,17 @@ def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float
 
 @kernel
 def stirling_rest(n: float) -> float:
-    """Return log n! − (n + ½)·log n + n − ½·log 2π, what Stirling's formula leaves out.
+    """Return log n! − (n + ½)·log n + n − ½·log 2π, the remainder of Stirling's formula.
 
     Parameters
     ----------
     n : float
-        A whole number of at least 1.
+        An integer of at least 1.
 
     Returns
     -------
     float
-        The rest, to some 10^−16.
+        The remainder, to about 10^−16.
 
     Examples
     --------
@@ -167,15 +167,15 @@ def deviance(x: float, mean: float) -> float:
 
 @kernel
 def binomial_log_pmf(k: float, n: float, p: float, q: float) -> float:
-    """Return the logarithm of the probability of k successes, to some 10^−15: Loader (2000).
+    """Return the logarithm of the probability of k successes, to about 10^−15: Loader (2000).
 
     Parameters
     ----------
     k, n : float
-        Whole numbers, 0 ≤ k ≤ n.
+        Integers, 0 ≤ k ≤ n.
     p, q : float
-        Probabilities of a success and of a failure, both positive, that add up to 1: each to its
-        own full accuracy.
+        Probabilities of a success and of a failure, both positive, with sum 1, each to full
+        relative accuracy.
 
     Returns
     -------
@@ -198,11 +198,11 @@ def binomial_log_pmf(k: float, n: float, p: float, q: float) -> float:
 
 @kernel(borrows=True)
 def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
-    """Draw a Binomial variable as `binomial` does, several times as fast: Hörmann (1993), BTRS.
+    """Draw a Binomial variable like `binomial`, but several times as fast: Hörmann (1993), BTRS.
 
-    With fewer than ten successes, or failures, expected by adding up probabilities; beyond 2^50
-    trials by `binomial`. Exact in law, up to rounding: the probabilities that decide err by some
-    10^−15.
+    If fewer than ten successes, or failures, are expected, by adding up probabilities; beyond 2^50
+    trials by `binomial`. Exact up to rounding: the probabilities in comparisons have an error of
+    about 10^−15.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _at_most_half(rng: Rng, n: int, p: float) -> int:
                 return k
             u -= mass
             mass *= odds * (n - k) / (k + 1)
-            if mass < 1e-300:  # what rounding has left of u
+            if mass < 1e-300:  # u is a rounding residue
                 return k
         return n
     spread = math.sqrt(n * p * q)

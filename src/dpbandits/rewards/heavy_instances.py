@@ -53,7 +53,7 @@ TWZW22_MEANS = {
     "S2": (0.9, 0.55, 0.3, 0.15, 0.1),
     "S3": (0.9, 0.85, 0.7, 0.45, 0.1),
 }
-_BEYOND = 0.05  # by how much a shape exceeds 1 + v where none is given
+_BEYOND = 0.05  # excess of the default shape over 1 + v
 _BELOW_1 = math.nextafter(1.0, 0.0)
 
 
@@ -74,13 +74,13 @@ class HeavyTailInstance(Configuration, Arms):
     Parameters
     ----------
     laws : sequence of HeavyLaw, length K ≥ 2
-        The arms' laws, kept as a tuple.
+        Distributions of the arms, stored as a tuple.
     order : float
         v, in (0, 1], known to the algorithms.
     moment_bound : float
         u > 0, known to the algorithms; no law's moment may exceed it.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class HeavyTailInstance(Configuration, Arms):
     def __post_init__(self) -> None:
         super().__post_init__()
         largest = max(law.moment(self.order) for law in self.laws)
-        if not largest <= self.moment_bound * (1 + 1e-9):  # for the rounding
+        if not largest <= self.moment_bound * (1 + 1e-9):  # allows for rounding
             raise ValueError(
                 f"moment_bound={self.moment_bound!r} is too small; allowed: at least {largest!r}, "
                 f"the largest E∣X∣^(1+v) of the laws"
@@ -110,7 +110,7 @@ class HeavyTailInstance(Configuration, Arms):
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
+        """Means of the arms, shape (K,), read-only; nan if unknown."""
         return read_only([law.mean for law in self.laws])
 
     @property
@@ -122,14 +122,14 @@ class HeavyTailInstance(Configuration, Arms):
 
     @property
     def live(self) -> bool:
-        """Whether rewards come from a function, which is not asked more than it must be."""
+        """Whether rewards come from a function, which is not called more often than necessary."""
         return any(isinstance(law, CallbackLaw) for law in self.laws)
 
     def reordered(self, order: Sequence[int]) -> HeavyTailInstance:
         return replace(self, laws=tuple(self.laws[arm] for arm in order))
 
     def rewards(self, rng: Rng) -> HeavyRewards:
-        """Begin a run: return its rewards.
+        """Start a run: return its rewards.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class HeavyTailInstance(Configuration, Arms):
 
 
 class HeavyRewards(Source):
-    """Heavy-tailed rewards of a run, with what the algorithms are told of them.
+    """Heavy-tailed rewards of a run, with the moment bound for the algorithms.
 
     Parameters
     ----------
@@ -182,9 +182,7 @@ class HeavyRewards(Source):
     Attributes
     ----------
     laws : tuple of HeavyLaw, length K
-        The arms' laws.
-    order, moment_bound : float
-        v and u: E∣X∣^(1+v) ≤ u on every arm.
+        Distributions of the arms. order, moment_bound : float v and u: E∣X∣^(1+v) ≤ u on every arm.
     codes : tuple of numpy.ndarray
         Kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2).
 
@@ -239,7 +237,7 @@ class HeavyRewards(Source):
         return truncated_sum(self.rng, self.laws[arm], size, bound)
 
     def rounded_truncated_total(self, arm: int, size: int, bound: float, rng: Rng) -> int:
-        """Return how many of the next `size` rewards of `arm` count as 1, x with probability x/B.
+        """Return how many of the next `size` rewards of an arm count as 1, x with probability x/B.
 
         Parameters
         ----------
@@ -250,7 +248,7 @@ class HeavyRewards(Source):
         bound : float
             B > 0: a reward outside of [0, B] counts as 0.
         rng : numpy.random.Generator
-            Source of the rounding, and of rewards that are drawn with it.
+            Source of the rounding, and of the rewards drawn with it.
 
         Returns
         -------
@@ -260,14 +258,14 @@ class HeavyRewards(Source):
         return rounded_truncated_sum(rng, self.laws[arm], size, bound)
 
     def ready(self, arm: int, most: int) -> Floats:
-        """Draw the next rewards of an arm, as many as may be drawn ahead.
+        """Draw the next rewards of an arm, as many as can be drawn ahead.
 
         Parameters
         ----------
         arm : int
             Arm, from 0 to K − 1.
         most : int
-            Number of rewards that are wanted, at least 1.
+            Number of rewards wanted, at least 1.
 
         Returns
         -------
@@ -278,7 +276,7 @@ class HeavyRewards(Source):
 
 
 class GivenRewards(HeavyRewards):
-    """Heavy-tailed rewards of a run where a law is in Python alone: nothing is drawn at once.
+    """Heavy-tailed rewards of a run with a law in Python: no sum is drawn at once.
 
     Parameters
     ----------
@@ -309,14 +307,14 @@ def heavy_callback(
 ) -> HeavyTailInstance:
     """Build an instance whose rewards come from a function: a live system, a log, a table.
 
-    You declare the bound on the rewards' moment: privacy does not depend on it, the widths do.
+    You declare the bound on the rewards' moment: privacy does not depend on it, but the widths do.
     Elimination asks for the rewards of an epoch when it ends.
 
     Parameters
     ----------
     function : callable
-        From an arm (0-based) to the reward of its next pull, a number. It is called once a pull,
-        never ahead, and by all runs: `simulate` it with ``n_runs=1`` where it has a state.
+        Takes an arm (0-based), and returns the reward of its next pull, a number. It is called once
+        per pull, never ahead, and by all runs: `simulate` it with ``n_runs=1`` if it has state.
     n_arms : int
         Number of arms K ≥ 2.
     order : float
@@ -324,9 +322,9 @@ def heavy_callback(
     moment_bound : float
         u ≥ E∣X∣^(1+v) > 0, for every arm.
     means : sequence of float, length K, optional
-        Means of the arms. Without them the regret of a run is nan; its pulls are known.
+        Means of the arms. Without them the regret of a run is nan, but its pulls are known.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Returns
     -------
@@ -336,8 +334,7 @@ def heavy_callback(
     Raises
     ------
     ValueError
-        If `function` cannot be called, there is not one mean for each arm, or a number is out of
-        range.
+        If `function` is not callable, the number of means is not K, or a number is out of range.
 
     Examples
     --------
@@ -371,7 +368,7 @@ def pareto(
     shape : float, optional
         s, above 1 + v; by default 1.05 + v.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Returns
     -------
@@ -403,15 +400,13 @@ def pareto(
 def twzw22(name: str, order: float) -> HeavyTailInstance:
     """Build one of the three instances of Tao, Wu, Zhao & Wang (2022), §6: Pareto arms.
 
-    Means as printed there, `TWZW22_MEANS`. The Pareto shape 1.05 + v is inferred: our copy of the
-    paper has lost it.
+    Means as printed there, `TWZW22_MEANS`. The Pareto shape 1.05 + v is inferred: it is missing in
+    our copy of the paper.
 
     Parameters
     ----------
     name : {"S1", "S2", "S3"}
-        Which instance.
-    order : float
-        v, in (0, 1].
+        The instance. order : float v, in (0, 1].
 
     Returns
     -------
@@ -439,15 +434,15 @@ def heavy_two_point(
     """Build the hard instance of the lower bounds: rewards 0 or h, moment bound u = 1.
 
     The better arm has h with probability p, the others with probability ρp. Moment 1 and gap Δ
-    fix everything but ρ: p·h^(1+v) = 1 and (1 − ρ)·p·h = Δ give the better mean M = Δ/(1 − ρ),
-    h = M^(−1/v) and p = M^((1+v)/v). With h = Δ^(−1/v) to the letter, p·h^(1+v) ≤ 1 caps every
-    mean at p·h ≤ h^−v = Δ, so that ρ = 0: the worse arms then give 0 always. With ρ = 1/2,
-    h = (2Δ)^(−1/v), and worse arms are as heavy-tailed as the better one.
+    determine everything except ρ: p·h^(1+v) = 1 and (1 − ρ)·p·h = Δ imply the better mean M = Δ/(1
+    − ρ), h = M^(−1/v) and p = M^((1+v)/v). With h = Δ^(−1/v), p·h^(1+v) ≤ 1 caps every mean at p·h
+    ≤ h^−v = Δ, so that ρ = 0: the worse arms then always give 0. With ρ = 1/2, h = (2Δ)^(−1/v), and
+    worse arms are as heavy-tailed as the better one.
 
     Parameters
     ----------
     gap : float
-        Gap Δ of all arms but the best, positive and at most 1 − ρ.
+        Gap Δ of all suboptimal arms, positive and at most 1 − ρ.
     order : float
         v, in (0, 1].
     n_arms : int

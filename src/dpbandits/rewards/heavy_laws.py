@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 HeavyCode = tuple[int, float, float]
-"""What compiled kernels are told of a heavy-tailed law: its kind and two parameters."""
+"""Code of a heavy-tailed law for compiled kernels: its kind and two parameters."""
 
 PARETO, TWO_POINT, GIVEN = 0, 1, 2
 _MOST_DRAWS = 2**32
@@ -77,7 +77,7 @@ def draw_heavy(rng: Rng, code: HeavyCode) -> float:
 
 @kernel(borrows=True)
 def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
-    """Draw the next reward of an arm, or read it where its law is in Python alone.
+    """Draw the next reward of an arm, or read it if its law is in Python.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
     code : tuple
         Kind of the arm's law and its two parameters.
     tape : Tape
-        Rewards that are there already, for a law in Python; what is read is counted.
+        Available rewards, for a law in Python; reads are counted.
     arm : int
         Arm, from 0 to K − 1.
 
@@ -106,8 +106,8 @@ def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
 class HeavyLaw(Configuration, abc.ABC):
     """Law of the rewards of an arm, with a finite mean and perhaps no variance.
 
-    Base of the laws for heavy tails. A subclass defines `mean` and `moment`, and `sample` unless
-    compiled loops know its `code`.
+    Base of the laws for heavy tails. A subclass defines `mean` and `moment`, and `sample` unless it
+    has a `code` for compiled loops.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class HeavyLaw(Configuration, abc.ABC):
     """
 
     ahead: ClassVar[int] = 256
-    """Rewards that may be drawn before they are pulled."""
+    """Number of rewards that may be drawn ahead."""
 
     @property
     @abc.abstractmethod
@@ -127,7 +127,7 @@ class HeavyLaw(Configuration, abc.ABC):
 
     @property
     def code(self) -> HeavyCode:
-        """What compiled kernels are told of the law; here that it is in Python alone."""
+        """Code for compiled kernels; by default that of a law in Python."""
         return (GIVEN, 0.0, 0.0)
 
     @abc.abstractmethod
@@ -142,8 +142,7 @@ class HeavyLaw(Configuration, abc.ABC):
         Returns
         -------
         float
-            The moment, or a bound on it where only that is declared; ``inf`` where it does not
-            exist.
+            The moment, or a bound on it if only that is declared; ``inf`` if it does not exist.
 
         Raises
         ------
@@ -152,7 +151,7 @@ class HeavyLaw(Configuration, abc.ABC):
         """
 
     def truncated_mean(self, bound: float) -> float:
-        """Return E X·1{∣X∣ ≤ B}; here nan, for it is not known.
+        """Return E X·1{∣X∣ ≤ B}; by default nan, for unknown.
 
         Parameters
         ----------
@@ -172,7 +171,7 @@ class HeavyLaw(Configuration, abc.ABC):
         return math.nan
 
     def truncated_variance(self, bound: float) -> float:
-        """Return the variance of X·1{∣X∣ ≤ B}; here nan, for it is not known.
+        """Return the variance of X·1{∣X∣ ≤ B}; by default nan, for unknown.
 
         Parameters
         ----------
@@ -282,7 +281,7 @@ class ParetoLaw(HeavyLaw):
 
 @dataclass(frozen=True)
 class TwoPointHeavyLaw(HeavyLaw):
-    """Law of `high` with a probability, else 0: that of the lower bounds.
+    """Law of `high` with a probability, else 0, as in the lower bounds.
 
     Parameters
     ----------
@@ -322,7 +321,7 @@ class TwoPointHeavyLaw(HeavyLaw):
 
 
 class _DeclaredLaw(HeavyLaw):
-    """A law of which the mean and a bound on a moment are declared."""
+    """A law with a declared mean and a declared bound on a moment."""
 
     declared_mean: float
     order: float
@@ -333,7 +332,7 @@ class _DeclaredLaw(HeavyLaw):
         return self.declared_mean
 
     def moment(self, order: float) -> float:
-        """Return the declared bound, or by Lyapunov's inequality one for a smaller order."""
+        """Return the declared bound, or one for a smaller order by Lyapunov's inequality."""
         order = check_order("order", order)
         if order > self.order:
             return math.inf
@@ -342,17 +341,17 @@ class _DeclaredLaw(HeavyLaw):
 
 @dataclass(frozen=True)
 class SampledLaw(_DeclaredLaw):
-    """A custom sampler, with the mean and the moment bound that you declare.
+    """A custom sampler, with a declared mean and moment bound.
 
-    Its truncated moments are estimates from 16384 draws at a fixed seed. Those draws also test
-    the declared bound, by `moment_evidence`: if it holds, a warning is given with probability at
-    most 10^−6, whatever the law. Silence proves little: rewards so rare that no draw shows them
-    can carry any moment.
+    Its truncated moments are estimates from 16384 draws at a fixed seed. Those draws also test the
+    declared bound, by `moment_evidence`: if it holds, a warning is given with probability at most
+    10^−6, for any law. The absence of a warning proves little: rewards too rare for any of the
+    draws can have any moment.
 
     Parameters
     ----------
     sampler : callable
-        From a generator and a number of rewards to an array of that many.
+        Takes a generator and a number of rewards, and returns an array of that many.
     declared_mean : float
         Mean μ of the rewards.
     order : float
@@ -360,7 +359,7 @@ class SampledLaw(_DeclaredLaw):
     moment_bound : float
         u ≥ E∣X∣^(1+v), at least ∣μ∣^(1+v) by Jensen's inequality.
     label : str
-        What warnings call the law.
+        Name of the law in warnings.
 
     Raises
     ------
@@ -452,7 +451,7 @@ class SampledLaw(_DeclaredLaw):
         Parameters
         ----------
         rng : numpy.random.Generator
-            What the sampler draws from.
+            Source of randomness for the sampler.
         size : int
             Number of rewards, from 0 to 2^32.
 
@@ -479,25 +478,25 @@ class SampledLaw(_DeclaredLaw):
 
 @dataclass(frozen=True)
 class CallbackLaw(_DeclaredLaw):
-    """Rewards that a function gives, with the moment bound that you declare.
+    """Rewards from a function, with a declared moment bound.
 
     `heavy_callback` builds an instance of such laws.
 
     Parameters
     ----------
     function : callable
-        Without arguments; returns the next reward, a number.
+        Function without arguments that returns the next reward, a number.
     order : float
         v, in (0, 1].
     moment_bound : float
         u ≥ E∣X∣^(1+v) > 0.
     declared_mean : float
-        Mean μ; nan if nobody knows it.
+        Mean μ; nan if unknown.
 
     Raises
     ------
     ValueError
-        If `function` cannot be called.
+        If `function` is not callable.
 
     Examples
     --------
@@ -519,19 +518,17 @@ class CallbackLaw(_DeclaredLaw):
         Parameters
         ----------
         rng : numpy.random.Generator
-            Not used.
-        size : int
-            Number of rewards, from 0 to 2^32.
+            Unused. size : int Number of rewards, from 0 to 2^32.
 
         Returns
         -------
         numpy.ndarray of float, shape (size,)
-            What the function returned.
+            The values returned by the function.
 
         Raises
         ------
         ValueError
-            If `size` is out of range, or the function returns nan or what is not a number.
+            If `size` is out of range, or the function returns nan or a value that is not a number.
         """
         rewards = np.empty(check_integer("size", size, 0, _MOST_DRAWS))
         for i in range(size):
@@ -551,11 +548,10 @@ class CallbackLaw(_DeclaredLaw):
 def moment_evidence(x: Floats, order: float, moment: float) -> float:
     """Return evidence against E ∣X∣^(1+v) ≤ u: a bet that gains only if the bound is wrong.
 
-    With Y = ∣X∣^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in
-    [0, 1] is a non-negative supermartingale that starts at 1 if E Y ≤ 1, whatever else the law
-    is. So is the average over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum
-    over the sample, which is returned, reaches 1/α with probability at most α: 10^6 rejects the
-    bound at level 10^−6.
+    With Y = ∣X∣^(1+v)/u, the wealth ∏(1 + λ(Y_i − 1)) of a gambler who stakes the part λ in [0, 1]
+    is a non-negative supermartingale that starts at 1 if E Y ≤ 1, for any law. So is the average
+    over λ = 1/2, 1/4, …, 1/1024, and by Ville's inequality its maximum over the sample, which is
+    returned, reaches 1/α with probability at most α: 10^6 rejects the bound at level 10^−6.
 
     Parameters
     ----------
@@ -564,12 +560,12 @@ def moment_evidence(x: Floats, order: float, moment: float) -> float:
     order : float
         v, in (0, 1].
     moment : float
-        u > 0, the bound that is tested.
+        u > 0, the bound to test.
 
     Returns
     -------
     float
-        The gambler's greatest wealth, at least 1.
+        The gambler's largest wealth, at least 1.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Bandit instances: from laws, tables and functions, and those that the papers name."""
+"""Bandit instances: from laws, tables and functions, and the instances of the papers."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class BernoulliInstance(Bandit):
     mean_rewards : tuple of float, length K ≥ 2
         Means of the arms, each in [0, 1].
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Raises
     ------
     ValueError
-        If there are fewer than two means, or one lies outside of [0, 1].
+        If there are fewer than two means, or one is outside [0, 1].
 
     Examples
     --------
@@ -141,9 +141,9 @@ class BoundedInstance(Bandit):
     ----------
     laws : sequence, length K ≥ 2
         For each arm a law of `dpbandits.laws` whose support is in [0, 1], or an object with `mean`
-        and `sample(rng, size)`, whose rewards are checked when they come. They are kept as a tuple.
+        and `sample(rng, size)`, whose rewards are checked when drawn. They are stored as a tuple.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Raises
     ------
@@ -193,16 +193,16 @@ class BoundedInstance(Bandit):
 class TableInstance(Bandit):
     """A bandit whose rewards are fixed beforehand; also called `table`.
 
-    Every run reads the same rewards; one that pulls an arm more than N times is refused. The means
-    are those of the rows. Noise on a table is secret unless a seed is given; `Runs.guarantee` is
-    what is promised of the pulls, all runs together.
+    Every run reads the same rewards; a run that pulls an arm more than N times raises an error. The
+    means are those of the rows. Noise on a table is secret unless a seed is given; `Runs.guarantee`
+    is the privacy of the pulls of all runs together.
 
     Parameters
     ----------
     entries : array_like of float, shape (K, N)
-        A row of N ≥ 1 rewards in [0, 1] for each of K ≥ 2 arms, in the order of its pulls.
+        For each of K ≥ 2 arms a row of N ≥ 1 rewards in [0, 1], in the order of its pulls.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Raises
     ------
@@ -240,26 +240,26 @@ class TableInstance(Bandit):
 
 @dataclass(frozen=True)
 class CallbackInstance(Bandit):
-    """A bandit whose rewards a function gives; `callback` builds one.
+    """A bandit whose rewards come from a function; `callback` builds one.
 
-    Noise on them is secret unless a seed is given: `Runs.guarantee` says what is promised.
+    Noise on them is secret unless a seed is given: see `Runs.guarantee`.
 
     Parameters
     ----------
     function : callable
-        From an arm (0-based) to the reward of its next pull, a number in [0, 1]. It is called once
-        a pull and never ahead.
+        Takes an arm (0-based), and returns the reward of its next pull, a number in [0, 1]. It is
+        called once per pull and never ahead.
     arms : int
         Number of arms K ≥ 2.
     known_means : tuple of float, length K, optional
         Means of the arms, each in [0, 1]; without them they are nan, and so is the regret.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Raises
     ------
     ValueError
-        If `function` cannot be called, there are fewer than two arms, or the means are not K
+        If `function` is not callable, there are fewer than two arms, or the means are not K
         numbers in [0, 1].
 
     Examples
@@ -288,7 +288,7 @@ class CallbackInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
+        """Means of the arms, shape (K,), read-only; nan if unknown."""
         return read_only([np.nan] * self.arms if self.known_means is None else self.known_means)
 
     def rewards(self, rng: Rng) -> CallbackRewards:
@@ -393,7 +393,7 @@ class ReplayInstance(Bandit):
 
 
 def _means(given: ArrayLike) -> tuple[float, ...]:
-    """Return means as a tuple, after checking them."""
+    """Check means and return them as a tuple."""
     means = check_values("means", given, 0, 1)
     if means.ndim != 1 or means.size < 2:
         raise ValueError(f"means={given!r} has fewer arms than a bandit; allowed: 2 or more")
@@ -408,7 +408,7 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
     means : sequence of float, length K ≥ 2
         Means of the arms, each in [0, 1].
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Returns
     -------
@@ -418,7 +418,7 @@ def bernoulli(means: Sequence[float], name: str = "Bernoulli") -> BernoulliInsta
     Raises
     ------
     ValueError
-        If there are fewer than two means, or one lies outside of [0, 1].
+        If there are fewer than two means, or one is outside [0, 1].
 
     Examples
     --------
@@ -445,16 +445,16 @@ def callback(
     Parameters
     ----------
     function : callable
-        From an arm (0-based) to the reward of its next pull, a number in [0, 1]; anything else is
-        refused before the algorithm sees it. It is called once a pull, never ahead, and by all
-        runs: `simulate` it with ``n_runs=1`` where it has a state.
+        Takes an arm (0-based), and returns the reward of its next pull, a number in [0, 1];
+        anything else raises an error before the algorithm sees it. It is called once per pull,
+        never ahead, and by all runs: `simulate` it with ``n_runs=1`` if it has state.
     n_arms : int
         Number of arms K ≥ 2.
     means : sequence of float, length K, optional
-        Means of the arms, each in [0, 1]. Without them the regret of a run is nan; its pulls are
-        known.
+        Means of the arms, each in [0, 1]. Without them the regret of a run is nan, but its pulls
+        are known.
     name : str
-        What tables and figures call the instance.
+        Name of the instance in tables and figures.
 
     Returns
     -------
@@ -464,7 +464,7 @@ def callback(
     Raises
     ------
     ValueError
-        If `function` cannot be called, there are fewer than two arms, or the means are not K
+        If `function` is not callable, there are fewer than two arms, or the means are not K
         numbers in [0, 1].
 
     Examples
@@ -488,9 +488,8 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     Parameters
     ----------
     name : {"C1", "C2", "C3", "C4"}
-        Which instance.
-    n_arms : int
-        Number of arms K, from 2 to 100 000; the paper uses 3, 5, 10 and 20.
+        The instance. n_arms : int Number of arms K, from 2 to 100 000; the paper uses 3, 5, 10 and
+        20.
 
     Returns
     -------
@@ -524,13 +523,13 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
 def td16(name: str) -> BernoulliInstance:
     """Build one of the two instances of Tossou & Dimitrakakis (2016), §4.
 
-    two: 0.9 and 0.6. ten: 0.1 four times, 0.2, 0.55, and 0.1 four times again; the paper leaves
-    open how many arms stand before the better two.
+    two: 0.9 and 0.6. ten: 0.1 four times, 0.2, 0.55, and 0.1 four times again; the paper does not
+    state how many arms precede the two better ones.
 
     Parameters
     ----------
     name : {"two", "ten"}
-        Which instance, by its number of arms.
+        The instance, named by its number of arms.
 
     Returns
     -------
@@ -554,11 +553,11 @@ def td16(name: str) -> BernoulliInstance:
 
 
 def ja25(name: str) -> BernoulliInstance:
-    """Build one of the instances of Jourdan & Azize (2025), as far as they can be told.
+    """Build one of the instances of Jourdan & Azize (2025), as far as they can be inferred.
 
     mu1: 0.95, 0.9 three times, 0.5. mu2: 0.75, then 0.7 four times. even: 0, 0.25, 0.5, 0.75, 1.
-    Our copy of the paper has lost the means; those of mu1 and mu2 are inferred from the values
-    that are quoted of them, log-odds 0.75 and 2.94 apart on mu1, 0.25 on mu2.
+    The means are missing in our copy of the paper; those of mu1 and mu2 are inferred from quoted
+    values: log-odds 0.75 and 2.94 apart on mu1, 0.25 on mu2.
 
     Parameters
     ----------
@@ -592,7 +591,7 @@ BEST_MEAN = 0.75
 
 
 def equal_gaps(n_arms: int, gap: float) -> BernoulliInstance:
-    """Build an instance whose arms are all worse by one gap than the last, whose mean is 0.75.
+    """Build an instance in which the last arm has mean 0.75, and the others a common gap.
 
     Parameters
     ----------

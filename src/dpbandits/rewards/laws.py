@@ -1,4 +1,4 @@
-"""Laws of one reward, on [−R, R]: what a stopping rule samples, and what an arm may give."""
+"""Distributions of one reward on [−R, R], for stopping rules and for arms."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _BY_BITS = 1000  # from this many uniforms on, sums of their binary digits are c
 
 
 class LawCode(NamedTuple):
-    """What compiled kernels are told of a law: ``offset + width·(a variable of the kind)``.
+    """Code of a law for compiled kernels: ``offset + width·(a variable of the kind)``.
 
     Attributes
     ----------
     kind : int
         0: two points, 0 and 1. 1: uniform on [0, 1]. 2: Beta. 3: discrete.
     offset : float
-        What is added to the variable times `width`.
+        Added to the variable times `width`.
     width : float
-        By what the variable is multiplied.
+        Factor of the variable.
     first : float
         Probability of 1 of two points; first shape a of a Beta law.
     second : float
@@ -73,7 +73,7 @@ class LawCode(NamedTuple):
 
 @kernel
 def _unit(rng: Rng, code: LawCode) -> float:
-    """Draw the variable that the law shifts and stretches."""
+    """Draw the variable before shift and scale."""
     if code.kind == TWO_POINT:
         return 1.0 if rng.random() < code.first else 0.0
     if code.kind == _UNIFORM:
@@ -105,7 +105,7 @@ def draw(rng: Rng, code: LawCode) -> float:
 
 @kernel
 def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
-    """Draw the sum of n variables that the law shifts and stretches, and Σx² of the rewards."""
+    """Draw the sum of n variables before shift and scale, and Σx² of the rewards."""
     if code.kind == TWO_POINT:
         ones = float(binomial(rng, n, code.first))
         return ones, (n - ones) * code.offset**2 + ones * (code.offset + code.width) ** 2
@@ -113,7 +113,7 @@ def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     if code.kind == _DISCRETE and n >= code.values.size:
         left, passed = n, 0.0
         for i in range(code.values.size):
-            rest = 1.0 - passed  # the probability of the values from here on
+            rest = 1.0 - passed  # probability of the remaining values
             share = (code.cumulative[i] - passed) / rest if rest > 0.0 else 1.0
             count = binomial(rng, left, min(share, 1.0))
             total += count * code.values[i]
@@ -130,9 +130,9 @@ def _sums(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
 
 @kernel
 def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
-    """Draw the sum of n independent rewards of the law that `code` describes, exact in law.
+    """Draw the sum of n independent rewards of the law of `code`, exactly.
 
-    Two points need one Binomial variable, a discrete law one a value, many uniform variables one
+    Two points need one Binomial variable, a discrete law one per value, many uniform variables one
     for each of their 53 fair binary digits. Others are drawn one by one.
 
     Parameters
@@ -160,10 +160,10 @@ def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
 
 @kernel
 def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
-    """Draw sum and sum of squares of n independent rewards of a law, exact in law.
+    """Draw sum and sum of squares of n independent rewards of a law, exactly.
 
-    Two points need one Binomial variable and a discrete law one a value: the variables that
-    `sum_of_draws` draws, from which the sum is made in the same way. Others are drawn one by one.
+    Two points need one Binomial variable and a discrete law one per value: the variables of
+    `sum_of_draws`, from which the sum is computed in the same way. Others are drawn one by one.
 
     Parameters
     ----------
@@ -193,14 +193,14 @@ def _sample(rng: Rng, code: LawCode, size: int) -> Floats:
 
 @dataclass(frozen=True)
 class Law(Configuration, abc.ABC):
-    """Law of one reward, on [−R, R]; its `code` is of one of the kinds in this file.
+    """Distribution of one reward on [−R, R]; its `code` is of one of the kinds in this file.
 
     Base of the laws. A subclass defines `code`, `support`, `name`, `expectation` and `_moments`.
 
     Parameters
     ----------
     half_range : float
-        R > 0: stopping rules are told that no reward lies outside [−R, R].
+        R > 0: stopping rules assume that no reward is outside [−R, R].
 
     Raises
     ------
@@ -236,12 +236,12 @@ class Law(Configuration, abc.ABC):
     @property
     @abc.abstractmethod
     def code(self) -> LawCode:
-        """What compiled kernels are told of the law."""
+        """Code for compiled kernels."""
 
     @property
     @abc.abstractmethod
     def support(self) -> tuple[float, float]:
-        """The least and the greatest reward."""
+        """The smallest and the largest reward."""
 
     @property
     def mean(self) -> float:
@@ -261,7 +261,7 @@ class Law(Configuration, abc.ABC):
     @property
     @abc.abstractmethod
     def name(self) -> str:
-        """What tables and figures call the law."""
+        """Name of the law in tables and figures."""
 
     @abc.abstractmethod
     def expectation(self, function: Callable[[Floats], Any]) -> float:
@@ -272,7 +272,7 @@ class Law(Configuration, abc.ABC):
         Parameters
         ----------
         function : callable
-            From an array of rewards to an array of the same shape.
+            Maps an array of rewards to an array of the same shape.
 
         Returns
         -------
@@ -281,7 +281,7 @@ class Law(Configuration, abc.ABC):
         """
 
     def sample(self, rng: Rng, size: int) -> Floats:
-        """Draw rewards, none of them outside [−R, R] by rounding.
+        """Draw rewards, none of them outside [−R, R] due to rounding.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Law(Configuration, abc.ABC):
         return found
 
     def sample_sum(self, rng: Rng, n: int) -> float:
-        """Draw the sum of `n` rewards; exact in law, and fast except for Beta laws.
+        """Draw the sum of `n` rewards exactly, and fast except for Beta laws.
 
         Parameters
         ----------
@@ -329,9 +329,9 @@ class Law(Configuration, abc.ABC):
         return sum_of_draws(rng, self.code, n)
 
     def sample_moments(self, rng: Rng, n: int) -> tuple[float, float]:
-        """Draw sum and sum of squares of `n` rewards; exact in law.
+        """Draw sum and sum of squares of `n` rewards exactly.
 
-        Fast for two points and discrete laws; rewards of others are drawn one by one.
+        It is fast for two points and discrete laws; rewards of others are drawn one by one.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class TwoPointLaw(_LawBetween):
     Parameters
     ----------
     half_range : float
-        R > 0, of the range [−R, R] that stopping rules are told.
+        R > 0: the range of stopping rules is [−R, R].
     low : float
         Lower value, from −R.
     high : float
@@ -414,12 +414,12 @@ class TwoPointLaw(_LawBetween):
 
 @dataclass(frozen=True)
 class UniformLaw(_LawBetween):
-    """Uniform on [low, high]; drawn with 53 random binary digits, as NumPy draws it.
+    """Uniform on [low, high]; drawn with 53 random binary digits, as in NumPy.
 
     Parameters
     ----------
     half_range : float
-        R > 0, of the range [−R, R] that stopping rules are told.
+        R > 0: the range of stopping rules is [−R, R].
     low : float
         Lower end, from −R.
     high : float
@@ -446,7 +446,7 @@ class UniformLaw(_LawBetween):
         return f"uniform on [{self.low:g}, {self.high:g}]"
 
     def expectation(self, function: Callable[[Floats], Any]) -> float:
-        from scipy import integrate  # slow to import, and needed here alone
+        from scipy import integrate  # slow to import, used only here
 
         value, _ = integrate.quad(lambda x: function(np.array([x]))[0], self.low, self.high)
         return float(value / (self.high - self.low))
@@ -459,7 +459,7 @@ class BetaLaw(Law):
     Parameters
     ----------
     half_range : float
-        R > 0, of the range [−R, R] that stopping rules are told.
+        R > 0: the range of stopping rules is [−R, R].
     a : float
         First shape, from 0.001 to 10⁶.
     b : float
@@ -519,7 +519,7 @@ class DiscreteLaw(Law):
     Parameters
     ----------
     half_range : float
-        R > 0, of the range [−R, R] that stopping rules are told.
+        R > 0: the range of stopping rules is [−R, R].
     values : tuple of float, length m ≥ 1
         The values, each in [−R, R].
     probabilities : tuple of float, length m
@@ -528,7 +528,7 @@ class DiscreteLaw(Law):
     Raises
     ------
     ValueError
-        If there is not one probability for each value.
+        If the numbers of values and probabilities differ.
 
     Examples
     --------
@@ -559,7 +559,7 @@ class DiscreteLaw(Law):
 
     @functools.cached_property
     def code(self) -> LawCode:
-        """What compiled kernels are told of the law."""
+        """Code for compiled kernels."""
         sums = np.cumsum(self.probabilities)
         return LawCode(_DISCRETE, 0.0, 1.0, 0.0, 0.0, np.array(self.values), sums / sums[-1])
 
@@ -586,7 +586,8 @@ class DiscreteLaw(Law):
 def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
     """Return points of [0, 1] and weights that integrate Beta(a, b), over its quantiles.
 
-    In pieces for each power of ten of the tails and with a cut at 0: no peak is missed.
+    They are in pieces for each power of ten of the tails, with a cut at 0, so that no peak is
+    missed.
     """
     ends = [0.0, *np.geomspace(1e-12, 0.1, 12), 0.5]
     cuts = np.unique([*ends, *(1 - q for q in ends), scipy.special.betainc(a, b, 0.5)])
@@ -601,12 +602,12 @@ def _beta_nodes(a: float, b: float) -> tuple[Floats, Floats]:
 
 
 def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
-    """Build the law on {−R, R} with the given mean: the law of the lower bounds.
+    """Build the law on {−R, R} with the given mean, as in the lower bounds.
 
     Parameters
     ----------
     mean : float
-        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in size.
+        Mean μ in [−R, R]: 0, or at least 10⁻⁹·R in absolute value.
     half_range : float
         R > 0.
 
@@ -627,7 +628,7 @@ def two_point(mean: float, half_range: float = 1.0) -> TwoPointLaw:
     (0.625, 0.9375)
     """
     mean, half_range = _mean_within(mean, half_range)
-    if 0 < abs(mean) < 1e-9 * half_range:  # the probability near 1/2 would round it
+    if 0 < abs(mean) < 1e-9 * half_range:  # it would be lost in rounding a probability near 1/2
         raise ValueError(
             f"mean={mean!r} is out of range; allowed: 0, or at least 1e-9 of half_range in size"
         )
@@ -644,7 +645,7 @@ def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoP
     deviation : float
         Standard deviation σ > 0, at most R − |μ|.
     half_range : float
-        R > 0, of the range [−R, R] that stopping rules are told.
+        R > 0: the range of stopping rules is [−R, R].
 
     Returns
     -------
@@ -663,7 +664,7 @@ def low_variance(mean: float, deviation: float, half_range: float = 1.0) -> TwoP
     """
     mean, half_range = _mean_within(mean, half_range)
     deviation = check_positive("deviation", deviation)
-    if abs(mean) + deviation > half_range * (1 + 1e-12):  # for the rounding
+    if abs(mean) + deviation > half_range * (1 + 1e-12):  # allows for rounding
         raise ValueError(
             f"deviation={deviation!r} is out of range; allowed: at most half_range - |mean| = "
             f"{half_range - abs(mean)!r}"
@@ -777,7 +778,7 @@ def discrete(
     probabilities : array_like of float, shape (m,), optional
         Their probabilities, which add up to 1; without them all entries are equally likely.
     half_range : float, optional
-        R > 0; by default the greatest size of a value, or 1 if that is 0.
+        R > 0; by default the largest absolute value, or 1 if that is 0.
 
     Returns
     -------
@@ -787,7 +788,7 @@ def discrete(
     Raises
     ------
     ValueError
-        If a value or a probability is out of range, or there is not one probability for each value.
+        If a value or a probability is out of range, or their numbers differ.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Sums of many Pareto rewards at the cost of a few binomial variables, and lines below them.
 
-A Pareto reward given that it is below a cut, standardised, is called X here. Y is a mixture of J
-normal laws of one variance τ, and has the moments of X up to order 2J − 1. A sum of N copies of Y
-is the nodes times multinomial counts, plus one normal variable: `matched_sum`. How far its law is
-from that of N copies of X, `matched_error` bounds. `growing_sum` draws sums whose rewards are
-truncated at bounds that grow; running sums do not fall below `lower_lines`.
+X is a standardised Pareto reward given that it is below a cut. Y is a mixture of J normal
+distributions of one variance τ, and has the moments of X up to order 2J − 1. A sum of N copies of Y
+is the nodes times multinomial counts, plus one normal variable: `matched_sum`. `matched_error`
+bounds the distance of its distribution from that of N copies of X. `growing_sum` draws sums whose
+rewards are truncated at growing bounds; running sums stay above `lower_lines`.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from dpbandits.rewards.heavy_laws import PARETO, HeavyCode, draw_heavy
 from dpbandits.rewards.sources import read_only
 
 BLOCK = 1024
-"""Rewards that are drawn at once; few enough for a processor's first cache."""
+"""Rewards drawn at once; few enough for a processor's L1 cache."""
 LINE_ERROR = 1e-16
-"""e^−ℓ: the probability that a sum ever falls below its line, at most."""
+"""e^−ℓ: bound on the probability that a sum ever falls below its line."""
 MATCHED_ERROR = 1e-13
-"""Total variation distance of a `matched_sum`, at most."""
+"""Bound on the total-variation distance of a `matched_sum`."""
 
 _NODES = 8  # J
 _KERNEL = 0.01  # τ, halved until there is a quadrature
 _DIGITS = 120
-_OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the cuts of `matched_rows` leave 2^−k beyond them
+_OCTAVES = (2, 3, 4, 5, 6, 8, 10, 12, 14)  # the mass beyond the cuts of `matched_rows` is 2^−k
 _FIRST = 4  # numbers of a row before its nodes
 _PER_OCTAVE = 1 / math.log(2)
-_LOG_2 = 0.6931471803691238  # log 2, its last 32 bits cut off: k times it is exact
+_LOG_2 = 0.6931471803691238  # log 2 without its last 32 bits, so that k times it is exact
 _LOG_2_REST = 1.9082149292705877e-10
 _STEPS = 160
-_ROUNDING = 1e-10  # part by which k is lowered, more than the error of the quadrature
+_ROUNDING = 1e-10  # relative decrease of k, more than the error of the quadrature
 
 
 class MatchedLaw(NamedTuple):
-    """Mixture Y of normal laws, for Pareto rewards of smallest value 1 below a cut R.
+    """Mixture Y of normal distributions, for Pareto rewards of smallest value 1 below a cut R.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class MatchedLaw(NamedTuple):
     deviation : float
         Standard deviation of a reward below R.
     kernel : float
-        Variance τ of the J normal laws, of the standardised Y.
+        Variance τ of the J normal distributions, of the standardised Y.
     nodes : numpy.ndarray of float, shape (J,)
-        Their means, the greatest first.
+        Their means, the largest first.
     weights : numpy.ndarray of float, shape (J,)
         Their weights, which add up to 1.
     moments : tuple of float, length 3
@@ -86,7 +86,7 @@ class MatchedLaw(NamedTuple):
 
 
 def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]] | None:
-    """Return nodes, the greatest first, and weights of a law with 2J given moments, if any.
+    """Return nodes, the largest first, and weights of a distribution with 2J given moments, if any.
 
     Chebyshev's algorithm gives the orthogonal polynomials, Newton's the roots of the last.
     """
@@ -129,7 +129,7 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
 
 @lru_cache(maxsize=4096)
 def matched_law(shape: float, ratio: float) -> MatchedLaw:
-    """Match Y to Pareto rewards of shape s below R, with decimals: alike on every processor.
+    """Match Y to Pareto rewards of shape s below R, in decimals, identical on every processor.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def matched_law(shape: float, ratio: float) -> MatchedLaw:
 
 
 def _with_kernel(moments: Sequence[Decimal], n: int, variance: Decimal) -> Decimal:
-    """Return the n-th moment when a normal variable is added, or taken off: variance < 0."""
+    """Return the n-th moment after adding a normal variable, or removing one: variance < 0."""
     terms = (  # (2k − 1)!! is the 2k-th moment of a standard normal variable
         math.comb(n, 2 * k) * math.prod(range(1, 2 * k, 2)) * variance**k * moments[n - 2 * k]
         for k in range(n // 2 + 1)
@@ -195,7 +195,7 @@ def _with_kernel(moments: Sequence[Decimal], n: int, variance: Decimal) -> Decim
 
 
 def matched_error(law: MatchedLaw, n: float) -> float:
-    """Bound the total variation distance of `matched_sum` for n rewards; it falls with n.
+    """Bound the total-variation distance of `matched_sum` for n rewards, decreasing in n.
 
     Proof: :prf:ref:`lem-matched-sum`.
 
@@ -255,20 +255,20 @@ def matched_error(law: MatchedLaw, n: float) -> float:
 
 
 def matched_row(law: MatchedLaw, least: float = 0.0) -> Floats:
-    """Return what `matched_sum` reads: `least`, R, R^−s, √τ, nodes and shares.
+    """Return the row of `matched_sum`: `least`, R, R^−s, √τ, nodes and shares.
 
     Parameters
     ----------
     law : MatchedLaw
         The mixture of J normal laws.
     least : float
-        Number of rewards from which on the row may be used; it is kept, not read.
+        Number of rewards from which the row may be used; it is only stored.
 
     Returns
     -------
     numpy.ndarray of float, shape (4 + 2J,)
         The row. Nodes and √τ are in units of the smallest reward. A share is the weight of a node
-        among those from it on.
+        relative to it and its successors.
     """
     shares = law.weights / np.cumsum(law.weights[::-1])[::-1]
     nodes = law.mean + law.deviation * law.nodes
@@ -292,8 +292,8 @@ def matched_rows(shape: float) -> Floats:
     Returns
     -------
     numpy.ndarray of float, shape (9, 4 + 2J)
-        The rows, read-only. The first number of each is how many rewards make `matched_error` at
-        most 10^−13.
+        The rows, read-only. The first number of each is the number of rewards with `matched_error`
+        at most 10^−13.
 
     Examples
     --------
@@ -349,19 +349,18 @@ def matched_sum(rng: Rng, row: Floats, n: int) -> float:
 def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
     """Replace x_i by scale·exp(factor·x_i), up to two units of rounding.
 
-    exp y = 2^k·exp r with ∣r∣ ≤ ½·log 2, where the series to r^12 leaves out less than 2·10^−16:
-    without branches and calls, so that a compiler does several at a time.
+    exp y = 2^k·exp r with ∣r∣ ≤ ½·log 2, where the remainder of the series to r^12 is below
+    2·10^−16: without branches and calls, so that a compiler can vectorise it.
 
     Parameters
     ----------
     x : numpy.ndarray of float, shape (at least n,)
         Numbers with 0 ≤ factor·x_i ≤ 700; the first n are replaced.
     factor : float
-        By what they are multiplied.
+        Factor of the numbers.
     scale : float
-        By what the exponentials are multiplied.
-    n : int
-        How many are replaced.
+        Factor of the exponentials.
+    n : int Number of entries to replace.
     """
     bits = np.empty(x.size, np.int64)
     powers = bits.view(np.float64)
@@ -397,7 +396,7 @@ def growing_sum(
 ) -> float:
     """Draw the sum of x_n·1{x_n ≤ b·n^g} over n = start + 1, …, stop.
 
-    Exact in law for two points, and for Pareto laws up to a total variation distance of
+    It is exact for two points, and for Pareto laws up to a total-variation distance of
     `dpbandits.rewards.pareto_sums.MATCHED_ERROR`.
 
     Parameters
@@ -530,7 +529,7 @@ def _one_by_one(
 
 @kernel(borrows=True)
 def _sum(x: Floats, n: int) -> float:
-    """Add x_1, …, x_n up in four parts, which do not wait for each other."""
+    """Add up x_1, …, x_n in four independent parts."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     fours = n - n % 4
     for i in range(0, fours, 4):

@@ -17,15 +17,15 @@ from dpbandits.rewards.run import Run
 from dpbandits.rewards.sources import Bandit, Source, read_only
 
 _MOST = 10**9 - 1
-"""Patients of all arms that NumPy's hypergeometric sampler can serve."""
+"""Most patients of all arms for NumPy's hypergeometric sampler."""
 
 
 @dataclass(frozen=True)
 class FinitePopulation(Bandit):
     """For each arm a finite number of patients, each with an outcome of 0 or 1.
 
-    One arm has the greatest share of successes. What a private algorithm promises of rewards it
-    promises of these patients, in random order: :prf:ref:`prop-trial-private`.
+    One arm has the largest share of successes. The privacy that an algorithm promises for rewards
+    holds for these patients, in random order: :prf:ref:`prop-trial-private`.
 
     Parameters
     ----------
@@ -34,13 +34,12 @@ class FinitePopulation(Bandit):
     sizes : tuple of int, length K
         All patients of each arm, at least K each, and at most 10⁹ − 1 together.
     name : str
-        What tables and figures call the population.
+        Name of the population in tables and figures.
 
     Raises
     ------
     ValueError
-        If the counts are not those of a trial, or several arms share the greatest share of
-        successes.
+        If the counts are not those of a trial, or several arms have the largest share of successes.
 
     Examples
     --------
@@ -101,7 +100,7 @@ class FinitePopulation(Bandit):
         Parameters
         ----------
         factor : int
-            By how much every count is multiplied, at least 1.
+            Factor on every count, at least 1.
 
         Returns
         -------
@@ -111,7 +110,7 @@ class FinitePopulation(Bandit):
         Raises
         ------
         ValueError
-            If `factor` is not a whole number of at least 1, or the population becomes too large.
+            If `factor` is not an integer of at least 1, or the population becomes too large.
         """
         factor = check_integer("factor", factor, 1)
         successes, sizes = (
@@ -120,7 +119,7 @@ class FinitePopulation(Bandit):
         return FinitePopulation(successes, sizes, self.name)
 
     def only(self, arms: Sequence[int], name: str | None = None) -> FinitePopulation:
-        """Return the population of some of the arms, in the order in which they are given.
+        """Return the population of some of the arms, in the given order.
 
         Parameters
         ----------
@@ -153,7 +152,7 @@ class FinitePopulation(Bandit):
     def superpopulation(self) -> BernoulliInstance:
         """Return the bandit whose means are the shares: an unlimited supply of such patients.
 
-        What carries over from it to these patients: :prf:ref:`prop-trial-super`.
+        See :prf:ref:`prop-trial-super` for the results that carry over to these patients.
 
         Returns
         -------
@@ -164,12 +163,12 @@ class FinitePopulation(Bandit):
 
 
 class OutOfPatientsError(Exception):
-    """More patients of an arm are asked for than are left.
+    """Raised when an arm has fewer patients left than requested.
 
     Parameters
     ----------
     arm : int
-        The arm (0-based), kept as an attribute.
+        The arm (0-based), stored as an attribute.
 
     Examples
     --------
@@ -183,10 +182,10 @@ class OutOfPatientsError(Exception):
 
 
 class PopulationRewards(Source):
-    """Outcomes of patients who come in random order, each of them once.
+    """Outcomes of patients who arrive in random order, each of them once.
 
-    The sum of the next outcomes of an arm is hypergeometric, given those before, and is drawn as
-    such. It is more concentrated than a sum of independent ones:
+    The sum of the next outcomes of an arm is hypergeometric, given the earlier ones, and drawn from
+    that distribution. It is more concentrated than a sum of independent ones:
     :prf:ref:`lem-without-replacement`.
 
     Parameters
@@ -194,7 +193,7 @@ class PopulationRewards(Source):
     population : FinitePopulation
         The patients.
     rng : numpy.random.Generator
-        Source of the order in which they come.
+        Source of the order of the patients.
 
     Raises
     ------
@@ -210,7 +209,7 @@ class PopulationRewards(Source):
     (8, 0, 10)
     """
 
-    given = False  # counts are published; what is simulated is the order
+    given = False  # counts are public; only the order is simulated
 
     def __init__(self, population: FinitePopulation, rng: Rng) -> None:
         if not isinstance(population, FinitePopulation):
@@ -226,11 +225,11 @@ class PopulationRewards(Source):
 
     @property
     def drawn(self) -> int:
-        """How many patients of all arms have come."""
+        """Number of patients of all arms who have arrived."""
         return self._total - sum(self._left)
 
     def left(self, arm: int) -> int:
-        """Return how many patients of `arm` have not come yet.
+        """Return the number of patients of `arm` who have not arrived yet.
 
         Parameters
         ----------
@@ -250,7 +249,7 @@ class PopulationRewards(Source):
         return self._left[check_integer("arm", arm, 0, self.n_arms - 1)]
 
     def successes_left(self, arm: int) -> int:
-        """Return how many successes there are among the patients of `arm` that are left.
+        """Return the number of successes among the remaining patients of `arm`.
 
         Parameters
         ----------
@@ -308,7 +307,7 @@ class PopulationRewards(Source):
         return ones, ones
 
     def take(self, arm: int, size: int, found: int) -> None:
-        """Note that patients of `arm` have come whose outcomes were drawn elsewhere.
+        """Record patients of `arm` whose outcomes were drawn elsewhere.
 
         Parameters
         ----------
@@ -336,7 +335,7 @@ class PopulationRewards(Source):
 
 
 class PatientRun(Run):
-    """A run on patients: it also ends when one is wanted of an arm that has none left.
+    """A run on patients: it also ends when an arm is asked for a patient and has none left.
 
     Parameters
     ----------
@@ -345,8 +344,8 @@ class PatientRun(Run):
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls at which the pulls are counted; the last ends the run.
     how : str, optional
-        Name of the accelerator of the parts that `delegate` hands over, or "reference" for plain
-        programs. None leaves the choice to the table of accelerators.
+        Name of the accelerator for algorithms to which the run is delegated, or "reference" for
+        plain programs. None leaves the choice to the table of accelerators.
 
     Examples
     --------
@@ -363,10 +362,10 @@ class PatientRun(Run):
     source: PopulationRewards
 
     def _pull_one(self, arm: int, size: int) -> None:
-        self._pull([arm], size)  # which looks for patients
+        self._pull([arm], size)  # it checks for remaining patients
 
     def _pull(self, arms: Sequence[int], size: int) -> None:
-        room = min(  # pulls until the turn of an arm comes that has no patient left
+        room = min(  # pulls until the turn of an arm without patients
             (self.source.left(arm) * len(arms) + place for place, arm in enumerate(arms)),
             default=0,
         )

@@ -1,4 +1,4 @@
-"""One run of an algorithm: what it asks for is counted, and ended at the last checkpoint."""
+"""One run of an algorithm: its requests are counted, and it ends at the last checkpoint."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dpbandits.rewards.sources import Source
 class Ended(BaseException):
     """The run is over: an algorithm asked for more pulls than are left.
 
-    The driver that began the run catches it, so that an algorithm knows neither checkpoints nor
-    the end of its run. Its base is not `Exception`, so that an algorithm's own ``except Exception``
-    lets it pass.
+    The caller that started the run catches it, so an algorithm knows neither checkpoints nor the
+    end of its run. Its base is not `Exception`, so that an algorithm's own ``except Exception``
+    does not catch it.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Ended(BaseException):
 
 
 class ProtocolError(ValueError):
-    """An algorithm asked its rewards for what cannot be: the driver adds whose it is.
+    """Invalid request of an algorithm for rewards: the caller adds the algorithm's name.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ProtocolError(ValueError):
 
 
 def _whole(size: int) -> int:
-    """Return a number of pulls as Python's own kind of whole number, which has no largest one."""
+    """Return a number of pulls as a Python int, which is unbounded."""
     if type(size) is int and size > 0:
         return size
     try:
@@ -51,7 +51,7 @@ def _whole(size: int) -> int:
 
 
 def _arm(arm: Any) -> int:
-    """Return the number of an arm as Python's own kind of whole number."""
+    """Return the number of an arm as a Python int."""
     try:
         return operator.index(arm)
     except TypeError:
@@ -61,7 +61,7 @@ def _arm(arm: Any) -> int:
 
 
 def _each_once(arms: Sequence[int] | NDArray[Any]) -> list[int]:
-    """Return the numbers of arms that are pulled in turn."""
+    """Return the numbers of arms to pull in turn."""
     listed = [_arm(arm) for arm in arms]
     if len(set(listed)) < max(len(listed), 1):
         what = "names an arm twice" if listed else "names no arm"
@@ -70,7 +70,7 @@ def _each_once(arms: Sequence[int] | NDArray[Any]) -> list[int]:
 
 
 class Playable(Protocol):
-    """An algorithm that can be handed a part of a run, by `Run.delegate`.
+    """Protocol of an algorithm to which a part of a run can be delegated, by `Run.delegate`.
 
     Examples
     --------
@@ -89,41 +89,41 @@ class Playable(Protocol):
         Parameters
         ----------
         instance : Arms or Source
-            The bandit, or rewards with which the run goes on.
+            The bandit, or rewards with which the run continues.
         horizon : int
-            Horizon T that the algorithm is told; at least the last checkpoint.
+            Horizon T of the algorithm; at least the last checkpoint.
         checkpoints : numpy.ndarray of int, shape (C,)
             Increasing numbers of pulls at which the pulls are counted; the last ends the run.
         rng : numpy.random.Generator
             Source of all randomness of the run.
         how : str, optional
-            Name of one of its accelerators, or "reference" for its plain program. None leaves the
-            choice to it.
+            Name of one of its accelerators, or "reference" for its plain program. None is its
+            default.
 
         Returns
         -------
         object
-            What has `counts`, the pulls of each arm at the checkpoints, shape (C, K), and
+            An object with `counts`, the pulls of each arm at the checkpoints, shape (C, K), and
             `epoch_ends`.
         """
 
 
 class Run:
-    """The rewards of one run, as a plain program asks for them.
+    """The rewards of one run, requested by a plain program.
 
-    It hands requests on to a source, and counts the pulls at the checkpoints. Where the last
-    checkpoint cuts a request short, the pulls up to it count, no reward of that request is asked
-    for, and `Ended` is raised: a batch that is cut short releases nothing.
+    It passes requests on to a source, and counts the pulls at the checkpoints. If the last
+    checkpoint cuts a request short, the pulls up to it count, no reward of that request is read,
+    and `Ended` is raised: a batch that is cut short releases nothing.
 
     Parameters
     ----------
     source : Source
-        Where the rewards come from.
+        Source of the rewards.
     checkpoints : numpy.ndarray of int, shape (C,)
         Increasing numbers of pulls, from 1, at which the pulls are counted; the last ends the run.
     how : str, optional
-        Name of the accelerator of the parts that `delegate` hands over, or "reference" for plain
-        programs. None leaves the choice to the table of accelerators.
+        Name of the accelerator for algorithms in `delegate`, or "reference" for plain programs.
+        None leaves the choice to the table of accelerators.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Run:
     time : int
         Number of pulls so far.
     ends : list of int
-        Numbers of pulls after which a request for rewards was met, by `total`, `totals`,
+        Numbers of pulls at the ends of requests for rewards, by `total`, `totals`,
         `rounded_totals`, `moments`, `moments_in_turn`, `truncated_totals` or
         `rounded_truncated_totals`; and the ends of epochs within `delegate`.
 
@@ -160,7 +160,7 @@ class Run:
         self.time = 0
         self.ends: list[int] = []
         self._times: list[int] = [*checkpoints.tolist()]
-        self._due = [*self._times, -1]  # the next checkpoint; none is due after the last
+        self._due = [*self._times, -1]  # the next checkpoint; after the last there is none
         self._passed = 0
         self._last = self._times[-1]
         self._over = False
@@ -172,7 +172,7 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Number of pulls that are left."""
+        """Number of remaining pulls."""
         return self._last - self.time
 
     @property
@@ -182,7 +182,7 @@ class Run:
         Raises
         ------
         ProtocolError
-            If it promises none.
+            If it promises none of these.
         """
         return self._promised("order")
 
@@ -193,7 +193,7 @@ class Run:
         Raises
         ------
         ProtocolError
-            If it promises none.
+            If it promises none of these.
         """
         return self._promised("moment_bound")
 
@@ -223,7 +223,7 @@ class Run:
         Raises
         ------
         ProtocolError
-            If there is no such arm, or `size` is not a whole number of at least 1.
+            If there is no such arm, or `size` is not an integer of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -251,8 +251,8 @@ class Run:
         Raises
         ------
         ProtocolError
-            If no arm is named, one twice or one that is not there, or if `size` is not a whole
-            number of at least 1.
+            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
+            of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -282,8 +282,8 @@ class Run:
         Raises
         ------
         ProtocolError
-            If no arm is named, one twice or one that is not there, or if `size` is not a whole
-            number of at least 1.
+            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
+            of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -311,7 +311,7 @@ class Run:
         Raises
         ------
         ProtocolError
-            If there is no such arm, or `size` is not a whole number of at least 1.
+            If there is no such arm, or `size` is not an integer of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -341,8 +341,8 @@ class Run:
         Raises
         ------
         ProtocolError
-            If no arm is named, one twice or one that is not there, or if `size` is not a whole
-            number of at least 1.
+            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
+            of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -355,7 +355,7 @@ class Run:
     def truncated_totals(
         self, arms: Sequence[int] | NDArray[Any], size: int, bound: float
     ) -> Iterator[float]:
-        """Pull several arms in turn; give the sums of their rewards, those beyond a bound as 0.
+        """Pull several arms in turn; yield the sums of their rewards, those beyond a bound as 0.
 
         Parameters
         ----------
@@ -369,13 +369,13 @@ class Run:
         Returns
         -------
         iterator of float
-            Sums of the truncated rewards, each drawn when it is asked for.
+            Sums of the truncated rewards, each drawn lazily.
 
         Raises
         ------
         ProtocolError
-            If no arm is named, one twice or one that is not there, or if `size` is not a whole
-            number of at least 1.
+            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
+            of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -387,7 +387,7 @@ class Run:
     def rounded_truncated_totals(
         self, arms: Sequence[int] | NDArray[Any], size: int, bound: float, rng: Rng
     ) -> Iterator[int]:
-        """Pull several arms in turn; give the numbers of rewards that count as 1.
+        """Pull several arms in turn; yield the numbers of rewards that count as 1.
 
         Parameters
         ----------
@@ -403,13 +403,13 @@ class Run:
         Returns
         -------
         iterator of int
-            The numbers, each drawn when it is asked for.
+            The numbers, each drawn lazily.
 
         Raises
         ------
         ProtocolError
-            If no arm is named, one twice or one that is not there, or if `size` is not a whole
-            number of at least 1.
+            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
+            of at least 1.
         Ended
             If fewer pulls are left.
         """
@@ -419,7 +419,7 @@ class Run:
         return (self.source.rounded_truncated_total(arm, size, bound, rng) for arm in listed)
 
     def commit(self, arm: int) -> NoReturn:
-        """Pull an arm until the run ends; its rewards are not asked for.
+        """Pull an arm until the run ends, without reading its rewards.
 
         Parameters
         ----------
@@ -437,25 +437,25 @@ class Run:
         raise Ended
 
     def delegate(self, algorithm: Playable, horizon: int, pulls: int, rng: Rng) -> None:
-        """Have another algorithm play the next pulls, from nothing.
+        """Let another algorithm play the next pulls, starting anew.
 
         Parameters
         ----------
         algorithm : Playable
-            What plays: by its accelerator, if it has one, unless `how` says otherwise.
+            The algorithm: played by its accelerator, if there is one, unless `how` is set.
         horizon : int
-            Horizon that it is told.
+            Its horizon.
         pulls : int
-            Number of pulls that it plays, at least 1.
+            Number of its pulls, at least 1.
         rng : numpy.random.Generator
             Source of its noise.
 
         Raises
         ------
         ProtocolError
-            If `pulls` is not a whole number of at least 1.
+            If `pulls` is not an integer of at least 1.
         Ended
-            If fewer pulls are left, after those.
+            If fewer pulls are left, after playing those.
         """
         size = min(_whole(pulls), self.left)
         if size == 0:
@@ -523,7 +523,7 @@ class Run:
             row[arm] += turns + (place < rest)
 
     def _count_many(self, rows: Ints, arms: Sequence[int], made: Ints) -> None:
-        """Write what `_count` writes, for several numbers of pulls, shape (C, K) and (C,)."""
+        """Do as `_count` for several numbers of pulls, shape (C, K) and (C,)."""
         rows[:] = self.pulls
         turns, rest = np.divmod(made, len(arms))
         for place, arm in enumerate(arms):

@@ -1,10 +1,10 @@
-"""Where an algorithm gets its rewards from: one protocol for every source.
+"""Sources of rewards, with one protocol.
 
-An instance describes a bandit. Its `rewards` begins a run: a source, of which an algorithm asks
-the sum of the next rewards of an arm (`Rewards.total`), or, as those for heavy tails must, the next
-rewards one by one (`Source.ready`). Sources differ in nothing else, so that what is simulated,
-audited on a table and run on a live system is one loop. Compiled loops read a `Tape`; where it has
-nothing for them they return to Python, which asks the source.
+An instance describes a bandit. Its `rewards` method starts a run: it returns a source, from which
+an algorithm requests the sum of the next rewards of an arm (`Rewards.total`), or, for heavy tails,
+the next rewards one by one (`Source.ready`). Sources differ in nothing else, so that the same loop
+is simulated, audited on a table and run on a live system. Compiled loops read a `Tape`; when it is
+exhausted they return to Python, which asks the source.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ __all__ = [
     "TableRewards",
 ]
 
-_binomial = interpreted(binomial)  # slow to accept a generator if compiled
+_binomial = interpreted(binomial)  # the compiled one is slow to accept a generator
 MOST_ARMS = 10**6
-"""The most arms of an instance that is built by their number."""
-_BLOCK = 256  # rewards of an arm that are drawn ahead, where they are drawn one by one
+"""Most arms of an instance built from their number."""
+_BLOCK = 256  # rewards of an arm drawn ahead, if they are drawn one by one
 
 
 class Rewards(Protocol):
-    """What an algorithm may ask: the sum of the next rewards of an arm.
+    """Protocol of rewards: the sum of the next rewards of an arm.
 
-    Whatever has `n_arms` and `total` can serve an algorithm, also without this class as its base.
+    Any object with `n_arms` and `total` can serve an algorithm, even without this class as its
+    base.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Rewards(Protocol):
 
 
 class Source(abc.ABC):
-    """Base of the sources: `Rewards` that can be read one by one as well.
+    """Base of the sources: `Rewards` that can also be read one by one.
 
     A subclass sets `n_arms` and defines `total`.
 
@@ -110,8 +111,8 @@ class Source(abc.ABC):
     n_arms: int
     """Number of arms K."""
     given: bool = True
-    """Whether somebody has given the rewards, so that noise on them is to be secret; False where
-    they are drawn from laws."""
+    """Whether the rewards are a user's own, so that noise on them must be secret; False if they are
+    drawn from laws."""
 
     @abc.abstractmethod
     def total(self, arm: int, size: int) -> float:
@@ -138,8 +139,8 @@ class Source(abc.ABC):
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         """Return sum and sum of squares of the next `size` rewards of `arm`.
 
-        Here through rewards one by one; sources whose law has a closed form draw both at once. The
-        sum is the one that `total` would have returned, up to rounding.
+        By default rewards are read one by one; sources with a closed-form distribution draw both at
+        once. The sum is the one that `total` would have returned, up to rounding.
 
         Parameters
         ----------
@@ -170,7 +171,8 @@ class Source(abc.ABC):
     def truncated_total(self, arm: int, size: int, bound: float) -> float:
         """Return the sum of the next `size` rewards of `arm`, those beyond a bound counted as 0.
 
-        Here through rewards one by one; sources whose law has a closed form draw it at once.
+        By default rewards are read one by one; sources with a closed-form distribution draw it at
+        once.
 
         Parameters
         ----------
@@ -202,8 +204,9 @@ class Source(abc.ABC):
     def rounded_total(self, arm: int, size: int, rng: Rng) -> int:
         """Return the sum of the next `size` rewards of `arm`, each rounded to 0 or 1 at random.
 
-        A reward x in [0, 1] counts as 1 with probability x. Here through rewards one by one; those
-        that are 0 or 1 need no randomness. Sources that know the law of the sum draw it at once.
+        A reward x in [0, 1] counts as 1 with probability x. By default rewards are read one by one;
+        those that are 0 or 1 need no randomness. Sources that know the distribution of the sum draw
+        it at once.
 
         Parameters
         ----------
@@ -233,9 +236,10 @@ class Source(abc.ABC):
         return total
 
     def rounded_truncated_total(self, arm: int, size: int, bound: float, rng: Rng) -> int:
-        """Return how many of the next `size` rewards of `arm` count as 1, x with probability x/B.
+        """Return how many of the next `size` rewards of an arm count as 1, x with probability x/B.
 
-        Here through rewards one by one; sources whose law has a closed form draw it at once.
+        By default rewards are read one by one; sources with a closed-form distribution draw it at
+        once.
 
         Parameters
         ----------
@@ -267,16 +271,17 @@ class Source(abc.ABC):
         return total
 
     def ready(self, arm: int, most: int) -> Floats:
-        """Return the next rewards of `arm` that are there: at least one, `most` at most.
+        """Return the next available rewards of `arm`: at least one, at most `most`.
 
-        Here one: none is asked for before its pull. Only independent rewards may be drawn ahead.
+        By default one: none is requested before its pull. Only independent rewards may be drawn
+        ahead.
 
         Parameters
         ----------
         arm : int
             Arm, from 0 to K − 1.
         most : int
-            Number of rewards that are wanted, at least 1.
+            Number of rewards wanted, at least 1.
 
         Returns
         -------
@@ -286,12 +291,12 @@ class Source(abc.ABC):
         return np.array([self.total(arm, 1)], dtype=np.float64)
 
     def rewards(self, rng: Rng) -> Source:
-        """Return the source itself: a run that is handed one goes on where it stands.
+        """Return the source itself: a run on a source continues from its current state.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            Not used; instances, which begin a run here, take it.
+            Unused; instances, which start a run here, need it.
 
         Returns
         -------
@@ -306,7 +311,7 @@ class Source(abc.ABC):
 
 
 def _one(rng: Rng, mean: float) -> int:
-    """Draw the numbers that `binomial` draws for one trial: the same reward, with no kernel."""
+    """Draw as `binomial` does for one trial: the same reward, without a kernel."""
     if mean <= 0.0:
         return 0
     if mean <= 0.5:
@@ -348,9 +353,9 @@ def rounded_truncated(rewards: Floats, bound: float, rng: Rng) -> int:
 
 
 class Arms:
-    """What a simulation needs of a bandit: its means, and what follows from them.
+    """Base of all instances: the means of a bandit, with its gaps and best arm.
 
-    Base of all instances. Which of them an algorithm can play, its method `check_instance` decides.
+    An algorithm's method `check_instance` decides whether it can play an instance.
 
     Examples
     --------
@@ -361,9 +366,9 @@ class Arms:
     """
 
     name: str
-    """What tables and figures call the instance."""
+    """Name of the instance in tables and figures."""
     means: Any
-    """Means of the arms, shape (K,), read-only; nan where nobody knows them."""
+    """Means of the arms, shape (K,), read-only; nan if unknown."""
 
     @property
     def n_arms(self) -> int:
@@ -372,7 +377,7 @@ class Arms:
 
     @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
-        """Begin a run: return its rewards.
+        """Start a run: return its rewards.
 
         Parameters
         ----------
@@ -391,7 +396,7 @@ class Arms:
         Parameters
         ----------
         order : sequence of int, length K
-            Which arm is put first, second, …: each number from 0 to K − 1 once.
+            The first, second, … arm: each number from 0 to K − 1 once.
 
         Returns
         -------
@@ -401,7 +406,7 @@ class Arms:
         Raises
         ------
         ValueError
-            If the instance does not know how.
+            If the instance does not support it.
         """
         raise ValueError(
             f"order={list(order)!r} is not possible for {type(self).__name__}, which has no method "
@@ -420,7 +425,7 @@ class Arms:
         Raises
         ------
         ValueError
-            If a mean is not known.
+            If a mean is unknown.
         """
         if np.isnan(self.means).any():
             raise ValueError(f"means={self.means!r} are not known; allowed: an instance with means")
@@ -445,7 +450,7 @@ class Bandit(Arms, abc.ABC):
 
     @abc.abstractmethod
     def rewards(self, rng: Rng) -> Source:
-        """Begin a run: return its rewards.
+        """Start a run: return its rewards.
 
         Parameters
         ----------
@@ -460,7 +465,7 @@ class Bandit(Arms, abc.ABC):
 
 
 def read_only(array: Any) -> Floats:
-    """Return an array of floats that nobody can write to.
+    """Return a read-only array of floats.
 
     Parameters
     ----------
@@ -478,7 +483,7 @@ def read_only(array: Any) -> Floats:
 
 
 class DrawnRewards(Source):
-    """Rewards of a `BernoulliInstance`, drawn when asked for: each sum is one Binomial variable.
+    """Rewards of a `BernoulliInstance`, drawn on request: each sum is one Binomial variable.
 
     Parameters
     ----------
@@ -528,10 +533,10 @@ class DrawnRewards(Source):
 
 
 class LawRewards(Source):
-    """Independent rewards, drawn from a law for each arm; those outside of [0, 1] are refused.
+    """Independent rewards, drawn from a law for each arm; those outside [0, 1] raise an error.
 
-    The laws of `dpbandits.laws` have `support`, `sample_sum` and `sample_moments`, by which their
-    sums are drawn at once. Of any other law rewards are drawn one by one.
+    The laws of `dpbandits.laws` have `support`, `sample_sum` and `sample_moments`, with which sums
+    are drawn at once. For any other law rewards are drawn one by one.
 
     Parameters
     ----------
@@ -590,7 +595,7 @@ class LawRewards(Source):
 
     @cached_property
     def known_means(self) -> Floats:
-        """Means of the arms, shape (K,); nan for laws that are none of `dpbandits.laws`."""
+        """Means of the arms, shape (K,); nan for laws that are not of `dpbandits.laws`."""
         known = (hasattr(law, "support") and hasattr(law, "sample_sum") for law in self._laws)
         return read_only(
             [
@@ -604,19 +609,19 @@ class LawRewards(Source):
         mean = float(self.known_means[arm])
         if mean != mean:
             return super().rounded_total(arm, size, rng)
-        return int(_binomial(rng, size, mean))  # each counts as 1 with probability the mean
+        return int(_binomial(rng, size, mean))  # each counts as 1 with the mean as probability
 
 
 class CallbackRewards(Source):
-    """Rewards that a function of the arm gives: a live system, or a log that is read on.
+    """Rewards from a function of the arm: a live system, or a log.
 
-    The function is called once a pull, and never ahead; the pulls of a batch are asked for when it
-    ends.
+    The function is called once per pull, and never ahead; the rewards of a batch are requested when
+    it ends.
 
     Parameters
     ----------
     function : callable
-        From an arm (0-based) to the reward of its next pull, a number in [0, 1].
+        Takes an arm (0-based), and returns the reward of its next pull, a number in [0, 1].
     n_arms : int
         Number of arms K.
 
@@ -703,7 +708,7 @@ class ReplayEndedError(ValueError):
 
 
 class TableEndedError(ValueError):
-    """More rewards are asked for than a table has.
+    """Raised when a table has fewer rewards than requested.
 
     Examples
     --------
@@ -716,29 +721,29 @@ class TableEndedError(ValueError):
 
 
 class FixedRewards(Source):
-    """A table that a run reads: the n-th pull of an arm gives its n-th entry.
+    """A table of rewards: the n-th pull of an arm returns its n-th entry.
 
     Two tables that differ in one entry are neighbours in the sense of differential privacy. A run
-    uses up the rewards that it asks for: a second one needs a new source, or `restart`.
+    consumes its rewards: a second one needs a new source, or `restart`.
 
     Parameters
     ----------
     table : array_like of float, shape (K, N)
         Rewards: a row for each arm, in the order of its pulls.
     log : bool
-        Whether to keep in `batches` what is asked for; compiled loops then read one by one.
+        Whether to log requests in `batches`; compiled loops then read one by one.
     read : numpy.ndarray of int, optional
-        Where to write how many rewards of each arm have been read, for others to see; what lies
-        behind the entries of the arms is for loops of many runs, see `begin_run`.
+        Output: the number of rewards read of each arm; the entry after those of the arms is for
+        loops over many runs, see `begin_run`.
     promise : tuple of (float, float), optional
-        Order v and bound u of a moment, E∣X∣^(1+v) ≤ u, which programs for heavy-tailed rewards
-        are told; the table need not keep it.
+        Order v and bound u of a moment, E∣X∣^(1+v) ≤ u, for programs for heavy-tailed rewards; the
+        table need not satisfy it.
 
     Raises
     ------
     ValueError
         If `table` is not a row of finite numbers for each arm, all of one length of at least 1, or
-        `promise` is no order and bound.
+        `promise` is not an order and a bound.
 
     Examples
     --------
@@ -778,7 +783,7 @@ class FixedRewards(Source):
         self.restart()
 
     def restart(self) -> None:
-        """Begin a new run."""
+        """Start a new run."""
         self._read[: self.n_arms] = 0
         self._log: list[tuple[int, int]] = []
 
@@ -789,7 +794,7 @@ class FixedRewards(Source):
 
     @property
     def requests(self) -> list[tuple[int, int]]:
-        """What was asked for so far, in order: arm and number of rewards; empty without a log."""
+        """Requests so far, in order: arm and number of rewards; empty without a log."""
         return list(self._log)
 
     @property
@@ -799,7 +804,7 @@ class FixedRewards(Source):
 
     @property
     def batches(self) -> list[int]:
-        """Arms in the order in which their rewards were looked at; a batch counts once."""
+        """Arms in the order in which their rewards were read; a batch counts once."""
         return [arm for arm, _ in self._log]
 
     def pull(self, arm: int) -> float:
@@ -869,7 +874,7 @@ class FixedRewards(Source):
         )
 
     def tape(self) -> Tape:
-        """Return what compiled loops read; they and `total` use up the same rewards.
+        """Return the tape for compiled loops; they and `total` consume the same rewards.
 
         Returns
         -------
@@ -921,7 +926,7 @@ class TableRewards(FixedRewards):
 
 
 def check_table(table: ArrayLike) -> Floats:
-    """Return a table of rewards as an array, after checking it.
+    """Check a table of rewards and return it as an array.
 
     Parameters
     ----------
@@ -949,7 +954,7 @@ def check_table(table: ArrayLike) -> Floats:
 
 
 class Tape(NamedTuple):
-    """Rewards as a compiled loop reads them; `tape_of` makes them.
+    """Rewards for a compiled loop, made by `tape_of`.
 
     A loop that reads them one by one draws a uniform variable for each in any case: with the same
     generator the noise is the same on Bernoulli arms, on a table and on a live system.
@@ -959,13 +964,12 @@ class Tape(NamedTuple):
     means : numpy.ndarray of float, shape (K,) or (0,)
         Means of Bernoulli arms, whose rewards are drawn as they are read; empty for other sources.
     table : numpy.ndarray of float, shape (K, N)
-        Rewards that are there.
-    sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0)
-        Sums of the first 0, 1, …, N of them; empty if batches are not read from the tape.
+        Available rewards. sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0) Sums of the
+        first 0, 1, …, N of them; empty if batches are not read from the tape.
     read : numpy.ndarray of int, shape (K,)
-        How many of each arm's rewards have been read; loops write to it.
+        Number of rewards read of each arm; loops write to it.
     ends : numpy.ndarray of int, shape (K,)
-        How many rewards of each arm there are.
+        Number of available rewards of each arm.
 
     Examples
     --------
@@ -975,10 +979,10 @@ class Tape(NamedTuple):
     """
 
     means: Floats  # (K,): of Bernoulli arms, which are drawn as they are read; else empty
-    table: Floats  # (K, N): rewards that are there
+    table: Floats  # (K, N): available rewards
     sums: Floats  # (K, N + 1): of the first 0, 1, …, N of them; empty if batches are not read
-    read: Ints  # (K,): how many of them have been read
-    ends: Ints  # (K,): how many there are
+    read: Ints  # (K,): number of rewards read
+    ends: Ints  # (K,): number of available rewards
 
 
 def bernoulli_tape(means: ArrayLike) -> Tape:
@@ -1000,7 +1004,7 @@ def bernoulli_tape(means: ArrayLike) -> Tape:
 
 
 def tape_of(rewards: Rewards) -> Tape:
-    """Return what compiled loops read of a source; `refill` adds what is not on the tape yet.
+    """Return the tape of a source for compiled loops; `refill` adds more rewards.
 
     Parameters
     ----------
@@ -1010,7 +1014,7 @@ def tape_of(rewards: Rewards) -> Tape:
     Returns
     -------
     Tape
-        Means of Bernoulli arms; a table without a log as it stands; else room for 256 rewards an
+        Means of Bernoulli arms; a table without a log itself; otherwise room for 256 rewards per
         arm.
     """
     if type(rewards) is DrawnRewards:
@@ -1023,12 +1027,12 @@ def tape_of(rewards: Rewards) -> Tape:
 
 
 def fixed_rewards(table: Floats | FixedRewards) -> FixedRewards:
-    """Return the rewards that a compiled loop of many runs is to read.
+    """Return the rewards for a compiled loop over many runs.
 
     Parameters
     ----------
     table : numpy.ndarray of float, shape (K, N), or FixedRewards
-        A table, or rewards that were made of one, which are returned as they are.
+        A table, or rewards made from one, which are returned unchanged.
 
     Returns
     -------
@@ -1040,13 +1044,13 @@ def fixed_rewards(table: Floats | FixedRewards) -> FixedRewards:
 
 @kernel
 def begin_run(read: Ints, n_arms: int, run: int) -> None:
-    """Begin one of many runs of a compiled loop on one table.
+    """Start one of many runs of a compiled loop on one table.
 
     Parameters
     ----------
     read : numpy.ndarray of int
-        How many rewards of each arm have been read. If it has an entry more than there are arms,
-        that is where the number of the run is written, for others to see.
+        Number of rewards read of each arm. If it has one entry more than there are arms, the number
+        of the run is written there.
     n_arms : int
         Number of arms K.
     run : int
@@ -1065,13 +1069,13 @@ def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
     tape : Tape
         The tape, which is changed.
     rewards : Rewards
-        The source that the tape was made of.
+        The source of the tape.
     arm : int
         Arm, from 0 to K − 1.
     """
     if tape.sums.size == 0 and isinstance(rewards, Source):
         block = rewards.ready(arm, tape.table.shape[1])
-    else:  # of a table nothing is left: it says so
+    else:  # an exhausted table raises the error
         block = np.array([rewards.total(arm, 1)])
     tape.table[arm, : block.size] = block
     tape.read[arm], tape.ends[arm] = 0, block.size

@@ -1,4 +1,4 @@
-"""Which tables of rewards a program can be audited on."""
+"""Tables of rewards on which a program can be audited."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Tables:
     Parameters
     ----------
     n_arms : int
-        Number of arms K of the tables that an audit tries: 2 for a bandit, 1 for a stream.
+        Number of arms K of the tables in an audit: 2 for a bandit, 1 for a stream.
     least : int
-        Least number N of rewards of each arm with which an audit tests something: what reads fewer
-        ends before a decision, or all but certainly.
+        Least number N of rewards of each arm with which an audit tests something: with fewer, a run
+        ends (almost) surely before a decision.
     most : int or None
-        Greatest number N that the program can read; None if there is none.
+        Largest number N that the program can read; None if there is no limit.
     low, high : float
         Range of a reward.
     promise : tuple of (float, float) or None
-        Order v and bound u of the moment E∣X∣^(1+v) ≤ u that the program is told, as it must be
-        for heavy-tailed rewards; None for any other. Then `low` and `high` are what is tried, and
+        Order v and bound u of the moment E∣X∣^(1+v) ≤ u, required by programs for heavy-tailed
+        rewards; None for all others. With it `low` and `high` are only the tried values, and
         rewards may be beyond.
     between : tuple of float or None
-        Rewards within the range that are tried beside its ends; None for its middle alone.
+        Rewards within the range to try besides its ends; None for its middle alone.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Tables:
 
 
 def least_horizon(first_decision: Callable[[int], int], start: int) -> int:
-    """Return the least horizon within which a decision falls.
+    """Return the least horizon that contains a decision.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def least_horizon(first_decision: Callable[[int], int], start: int) -> int:
         Maps a horizon to the number of the first pull that can depend on rewards; longer horizons
         do not make it earlier.
     start : int
-        Least horizon that is tried.
+        Least horizon to try.
 
     Returns
     -------
@@ -102,6 +102,6 @@ def least_horizon(first_decision: Callable[[int], int], start: int) -> int:
     19
     """
     horizon = start
-    while (first := first_decision(horizon)) > horizon:  # no shorter one will do
+    while (first := first_decision(horizon)) > horizon:  # no shorter one suffices
         horizon = first
     return horizon

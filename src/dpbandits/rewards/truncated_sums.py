@@ -1,8 +1,8 @@
 """Sums of truncated heavy-tailed rewards, x·1{abs(x) ≤ B}, drawn at once.
 
 Two points need one Binomial variable. A long sum of truncated Pareto rewards is drawn by value:
-those in (c, B], about 4096, one by one; below c there are 256 bins of equal width, and the part of
-the sum from a bin with N rewards is normal with N times the bin's exact mean and variance.
+those in (c, B], about 4096, one by one; below c there are 256 bins of equal width, and the sum of
+the N rewards in a bin is normal with N times the bin's exact mean and variance.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ class _Plan(NamedTuple):
 def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     """Draw the sum of n independent x·1{abs(x) ≤ B}.
 
-    Exact in law for two points up to n = 2^62, for Pareto laws while at most 12288 rewards are
-    expected up to B, and for a law in Python, whose rewards, up to 2^28, are drawn one by one;
-    else `truncated_sum_error` bounds the Kolmogorov distance.
+    It is exact for two points up to n = 2^62, for Pareto laws if at most 12288 rewards are expected
+    up to B, and for a law in Python, whose rewards, up to 2^28, are drawn one by one; otherwise
+    `truncated_sum_error` bounds the Kolmogorov distance.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of the rewards.
     law : HeavyLaw
-        Law of the rewards x.
+        Distribution of the rewards x.
     n : int
         Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
     bound : float
@@ -105,19 +105,19 @@ def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
 
 
 def rounded_truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> int:
-    """Draw how many of n independent rewards count as 1, where x does so with probability x/B.
+    """Draw how many of n independent rewards count as 1, each x with probability x/B.
 
-    That is for x in [0, B]; any other counts as 0. As the rewards are independent and of one law,
-    the number is Binomial(n, E X·1{X ≤ B}/B) for laws that are never negative, and drawn so for two
-    points and Pareto laws; rewards of a law in Python are drawn one by one. Exact in law, for more
-    than 2^62 rewards up to 0.4748·10^−8 in Kolmogorov distance.
+    That is for x in [0, B]; any other x counts as 0. For i.i.d. non-negative rewards the number is
+    Binomial(n, E X·1{X ≤ B}/B), and drawn so for two points and Pareto laws; rewards of a law in
+    Python are drawn one by one. It is exact, for more than 2^62 rewards up to 0.4748·10^−8 in
+    Kolmogorov distance.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of the rewards and of their rounding.
     law : HeavyLaw
-        Law of the rewards x.
+        Distribution of the rewards x.
     n : int
         Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
     bound : float
@@ -151,17 +151,17 @@ def rounded_truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> int:
 
 
 def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
-    """Bound the Kolmogorov distance between the law of `truncated_sum` and the exact one.
+    """Bound the Kolmogorov distance between `truncated_sum` and the exact distribution.
 
     0.56·A/V^1.5 by Berry–Esseen's inequality, with A and V the sums of the third absolute central
-    moments and of the variances in the bins, V lowered to what it falls below with probability
-    10^−9: :prf:ref:`lem-truncated-sum`. Counts of more than 2^62 rewards add 0.4748·10^−8 each:
-    :prf:ref:`lem-rounded-counts`, and what is said there of both together.
+    moments and of the variances in the bins, with V replaced by its quantile at 10^−9:
+    :prf:ref:`lem-truncated-sum`. Counts of more than 2^62 rewards add 0.4748·10^−8 each:
+    :prf:ref:`lem-rounded-counts`, which covers both together.
 
     Parameters
     ----------
     law : HeavyLaw
-        Law of the rewards x.
+        Distribution of the rewards x.
     n : int
         Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
     bound : float
@@ -170,7 +170,7 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     Returns
     -------
     float
-        The bound, at most 1; 0 where the sum is exact in law.
+        The bound, at most 1; 0 if the sum is exact.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
 
 
 def check_heavy_law(law: HeavyLaw) -> None:
-    """Refuse what is not a law of heavy-tailed rewards.
+    """Raise if not a law of heavy-tailed rewards.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def check_heavy_law(law: HeavyLaw) -> None:
     Raises
     ------
     ValueError
-        If it is something else.
+        If it is not.
     """
     if not isinstance(law, HeavyLaw):
         raise ValueError(f"law={law!r} is not a law of heavy-tailed rewards; allowed: a HeavyLaw")
@@ -229,7 +229,7 @@ def _check_count(law: HeavyLaw, n: int) -> int:
 
 @kernel
 def _count(rng: Rng, n: float, p: float) -> float:
-    """Draw a Binomial variable; beyond 2^62 trials a rounded normal one, or as in `binomial`."""
+    """Draw a Binomial variable; beyond 2^62 trials a rounded normal one, or by `binomial`."""
     if n <= _EXACT:
         return float(binomial_by_rejection(rng, int(n), p))
     sign, total = 1.0, 0.0
@@ -287,7 +287,7 @@ def _plan(law: ParetoLaw, n: int, bound: float) -> _Plan:
     shape, scale = law.shape, law.scale
     beyond = (bound / scale) ** -shape
     below = -math.expm1(-shape * math.log(bound / scale))
-    if n * below <= _DIRECT:  # no bins: what does not exceed B is drawn one by one
+    if n * below <= _DIRECT:  # no bins: rewards up to B are drawn one by one
         return _Plan(beyond, 1.0, scale, *[np.empty(0)] * 5)
     single = _SINGLE / n
     cut = min(bound, scale * (beyond + single) ** (-1 / shape))
