@@ -12,7 +12,7 @@ from dpbandits._engine.kernels import kernel
 from dpbandits.configuration import Flag, between, checked_arguments, whole
 
 MOST_PULLS = 2**62
-"""The most pulls that a run may be let."""
+"""Most pulls of a run."""
 
 
 @kernel
@@ -66,7 +66,7 @@ def next_release(pulls: _Pulls, eta: _Eta, first: Annotated[int, whole(1, MOST_P
     Returns
     -------
     int
-        The number, at most 2^62: no run has room for more.
+        The number, at most 2^62, the most pulls of a run.
 
     Examples
     --------
@@ -81,17 +81,17 @@ def next_release(pulls: _Pulls, eta: _Eta, first: Annotated[int, whole(1, MOST_P
 
 @checked_arguments
 def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
-    """Return the batches of an arm up to the first that brings it to `pulls` pulls or more.
+    """Return the batches of an arm up to the first that reaches `pulls` pulls.
 
     Parameters
     ----------
     pulls : int
-        Pulls that are wanted, from 0 to 2^62.
+        Number of pulls to reach, from 0 to 2^62.
     eta : float
         Growth η of the batches, from 0.001 to 1000.
     forgets : bool
-        Whether an estimate rests on the arm's last batch alone, which is how `AdaPUCB` estimates,
-        or on all of them, which is how `DPKLUCB` does.
+        Whether an estimate uses the arm's last batch alone, as in `AdaPUCB`, rather than all of
+        them, as in `DPKLUCB`.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
     ends : numpy.ndarray of int, shape (J,)
         Pulls at their ends.
     rewards : numpy.ndarray of int, shape (J,)
-        How many rewards the estimate has from the end of each batch on.
+        Number of rewards in the estimate from the end of each batch on.
     noises : numpy.ndarray of int, shape (J,)
-        How many Laplace variables it has.
+        Number of Laplace variables in it.
 
     Examples
     --------
@@ -132,18 +132,18 @@ def next_size_kernel(last: int, pulls: int, eta: float, forgets: bool) -> int:
     Parameters
     ----------
     last : int
-        Size of the batch before, 0 if there is none.
+        Size of the preceding batch, 0 if there is none.
     pulls : int
         Pulls at the end of that batch.
     eta : float
         Growth η > 0 of the batches.
     forgets : bool
-        Whether the sizes are the grid of `next_release`; else the pulls at the ends are.
+        Whether the grid of `next_release` is of sizes, not of the pulls at the ends.
 
     Returns
     -------
     int
-        The size; no run has room for more than 2^62 pulls.
+        The size; the pulls do not exceed 2^62.
     """
     if forgets:
         size = next_release_kernel(last, eta)

@@ -1,4 +1,4 @@
-"""Epochs of the elimination algorithms: their lengths, their widths, when they release."""
+"""Epochs of the elimination algorithms: lengths, widths and times of release."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class EpochPlan(NamedTuple):
     length : float
         R_e, of which the ceiling is the number of pulls of each viable arm.
     sampling_width : float
-        h_e: how far an epoch's empirical mean may lie from the arm's mean.
+        h_e: bound on the distance of an epoch's empirical mean from the arm's mean.
     privacy_width : float
-        c_e: how far the released mean may lie from the empirical one; 0 without privacy.
+        c_e: bound on the distance of the released mean from the empirical one; 0 without privacy.
     noise_scale : float
-        Scale of the Laplace variable that is added to each empirical mean; 0 without privacy.
+        Scale of the Laplace variable added to each empirical mean; 0 without privacy.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def elimination_epoch(
     Parameters
     ----------
     n_viable : int
-        Number |S| of arms that are still viable, from 1 to 2^62.
+        Number |S| of viable arms, from 1 to 2^62.
     epoch : int
         Number e of the epoch, from 1 to 500; no run reaches the 32nd.
     beta : float
@@ -133,14 +133,14 @@ def elimination_epoch(
 
 
 class ReleasePlan(NamedTuple):
-    """When elimination by two p-values releases, and at which level it tests.
+    """Releases of elimination by two p-values, and the level of its tests.
 
     Attributes
     ----------
     first : int
         n_1: pulls of each viable arm at the first release; they double from release to release.
     releases : int
-        Number E of releases that the horizon may have room for.
+        Most releases E within the horizon.
     log_level : float
         log κ: logarithm of the level of a product of two p-values.
 
@@ -173,14 +173,14 @@ class ReleasePlan(NamedTuple):
 
     @checked_arguments
     def counted(self, epoch: Annotated[int, whole(1, 500)], memory: Count) -> int:
-        """Return the number of rewards in the last `memory` releases, or in all if they are fewer.
+        """Return the number of rewards in the last `memory` releases, or in all if there are fewer.
 
         Parameters
         ----------
         epoch : int
             Number e of the epoch, from 1 to 500.
         memory : int
-            How many releases are remembered, at least 1.
+            Number of remembered releases, at least 1.
 
         Returns
         -------

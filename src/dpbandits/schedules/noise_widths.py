@@ -1,4 +1,4 @@
-"""What indices allow for noise: DP-UCB-BOUND in a private sum, LDP-UCB in a mean."""
+"""Allowances of indices for noise: DP-UCB-BOUND in a private sum, LDP-UCB in a mean."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _Log = Annotated[
 
 @kernel
 def noise_bracket_kernel(length: int, power: int, repaired: bool) -> float:
-    """Return `noise_bracket` of a length, given the greatest power of two up to it.
+    """Return `noise_bracket` of a length, given the largest power of two up to it.
 
     Parameters
     ----------
     length, power : int
-        Length n ≥ 1, and the greatest power of two up to n.
+        Length n ≥ 1, and the largest power of two up to n.
     repaired : bool
         Whether the bracket is that of the repaired width.
 
@@ -81,7 +81,7 @@ def noise_bracket(length: Annotated[int, whole(1, MOST_PULLS)], repaired: Flag =
 def noise_width(
     scale: NonNegative, log_time: ArrayLike, bracket: ArrayLike = 1.0
 ) -> float | Floats:
-    """Return ν = 4√8·b·log t·(bracket), what DP-UCB-BOUND allows for the noise of a sum.
+    """Return ν = 4√8·b·log t·(bracket), the allowance of DP-UCB-BOUND for the noise of a sum.
 
     Tossou & Dimitrakakis (2016), Algorithm 1. Arrays are broadcast against each other.
 
@@ -140,12 +140,12 @@ def noisy_mean_width_kernel(scale: float, log_failure: float, size: float) -> fl
 
 @checked_arguments
 def noisy_mean_width(scale: _Scale, log_failure: _Log, size: ArrayLike) -> float | Floats:
-    """Return what the mean of n noisy rewards exceeds its expectation by with probability e^(−ℓ).
+    """Return a bound that the error of a mean of n noisy rewards exceeds with probability e^(−ℓ).
 
     Rewards are in [0, 1], each with a Laplace variable of scale b, all independent. Chernoff's
     bound at the tilt θ = √(r/(1 + b²r)), r = 8ℓ/((1 + 8b²)n), gives the width
-    (ℓ/n + log(1 + b²r))/θ + θ/8, which is exceeded with probability e^(−ℓ) at most. It falls as n
-    grows, and is about √((1 + 8b²)ℓ/(2n)) for large n. Proof: :prf:ref:`lem-noisy-mean`.
+    (ℓ/n + log(1 + b²r))/θ + θ/8, which is exceeded with probability at most e^(−ℓ). It decreases in
+    n, and is about √((1 + 8b²)ℓ/(2n)) for large n. Proof: :prf:ref:`lem-noisy-mean`.
 
     Parameters
     ----------
