@@ -1,4 +1,4 @@
-"""What every stopping rule is."""
+"""Base of the stopping rules."""
 
 from __future__ import annotations
 
@@ -27,14 +27,12 @@ __all__ = ["Outcome", "Samples", "StoppingRule"]
 
 
 class Outcome(NamedTuple):
-    """How one run of a stopping rule ended.
+    """Outcome of one run of a stopping rule.
 
-    Attributes
-    ----------
-    samples : int
+    Attributes ---------- samples : int
         Number of samples taken.
     estimate : float
-        What the rule released; nan if it has not halted.
+        The released estimate; nan if the rule has not halted.
     halted : bool
         Whether the rule halted.
 
@@ -53,7 +51,7 @@ class Outcome(NamedTuple):
 
 
 def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> Iterator[float]:
-    """Yield the values of a stream, each a number in [−R, R], or refuse one with its place.
+    """Yield the values of a stream; raise for one that is not a number in [−R, R], with its index.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
     half_range : float
         R > 0.
     name : str
-        What messages call the stream.
+        Name of the stream in messages.
 
     Yields
     ------
@@ -72,7 +70,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
     Raises
     ------
     ValueError
-        If the stream is none, or a value is not such a number.
+        If it is not a stream, or a value is not such a number.
     """
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
@@ -90,7 +88,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
 
 
 def check_mean(mean: float, alpha: float, half_range: float) -> float:
-    """Refuse a mean that no stream in [−R, R] has, or that is too near 0.
+    """Raise for a mean that is impossible for a stream in [−R, R], or too close to 0.
 
     Parameters
     ----------
@@ -119,19 +117,17 @@ def check_mean(mean: float, alpha: float, half_range: float) -> float:
 
 
 class Samples:
-    """The samples of one run, as a plain program asks for them.
+    """The samples of one run, for a plain program.
 
     Parameters
     ----------
     stream : iterator of float
-        Where they come from.
-    most : float
-        How many may be taken: a whole number, or ``inf``.
+        Source of the samples. most : float Most samples to take: an integer, or ``inf``.
 
     Attributes
     ----------
     taken : int
-        How many have been taken.
+        Number of samples taken.
 
     Examples
     --------
@@ -154,7 +150,7 @@ class Samples:
         Raises
         ------
         Ended
-            If there is none, or no more may be taken.
+            If there are no more, or no more may be taken.
         """
         if self.taken < self._most:
             for sample in self._stream:
@@ -172,7 +168,7 @@ def _samples_of(law: Law, rng: Rng) -> Iterator[float]:
 class StoppingRule(Labelled, Configuration, abc.ABC):
     """Base class of the (α, β)-stopping rules for streams in [−R, R].
 
-    A rule halts at a time of its own choice and releases an estimate of the stream's mean μ ≠ 0
+    A rule halts at a time of its choice and releases an estimate of the stream's mean μ ≠ 0
     with P(|estimate − μ| > α|μ|) < β. A subclass is a frozen dataclass; see ``CONTRIBUTING.md``.
 
     Examples
@@ -191,17 +187,17 @@ class StoppingRule(Labelled, Configuration, abc.ABC):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What the rule promises about the privacy of halting time and estimate together."""
+        """Promised privacy of halting time and estimate together."""
         return NO_PRIVACY
 
     @property
     def tables(self) -> Tables:
-        """Tables on which it can be audited: one arm, as a stream is read."""
+        """Tables on which it can be audited: one arm, since it reads a stream."""
         return Tables(n_arms=1, least=1, low=-self.half_range, high=self.half_range)
 
     @abc.abstractmethod
     def stop(self, samples: Samples, rng: Rng) -> float:
-        """Take samples until the rule halts, as its pseudo-code says.
+        """Take samples until the rule halts, following its pseudo-code.
 
         Parameters
         ----------
@@ -213,39 +209,40 @@ class StoppingRule(Labelled, Configuration, abc.ABC):
         Returns
         -------
         float
-            The estimate that the rule releases.
+            The released estimate.
 
         Raises
         ------
         Ended
-            If the samples end before the rule halts; the driver catches it.
+            If the samples end before the rule halts; the caller catches it.
         """
 
     def run(
         self, stream: Iterable[float], rng: Rng | None = None, max_samples: int | None = None
     ) -> Outcome:
-        """Run the rule on your own stream.
+        """Run the rule on a custom stream.
 
         Parameters
         ----------
         stream : iterable of float
             Samples in [−R, R]: an array, a generator, or ``iter(callback, None)`` for a function
-            that returns the next sample. No more of it is taken than the rule needs.
+            that returns the next sample. The rule takes no more of it than it needs.
         rng : numpy.random.Generator, optional
-            Source of the noise, for runs that are to be repeated: whoever knows its seed can take
-            the noise away. By default `dpbandits.mechanisms.secure_generator`.
+            Source of the noise, for repeatable runs: anyone who knows its seed can subtract the
+            noise. By default `dpbandits.mechanisms.secure_generator`.
         max_samples : int, optional
             Samples after which a run that has not halted ends; None waits for the stream's end.
 
         Returns
         -------
         Outcome
-            Samples that were taken, estimate (nan if none), and whether the rule halted.
+            Samples taken, estimate (nan if none), and whether the rule halted.
 
         Raises
         ------
         ValueError
-            If an argument is not as it says here; a sample that is refused is named with its place.
+            If an argument is not as described here; for an invalid sample the message contains its
+            index.
         """
         rng = check_noise("rng", rng)
         if isinstance(stream, str | bytes | Mapping):
@@ -266,24 +263,24 @@ class StoppingRule(Labelled, Configuration, abc.ABC):
         Parameters
         ----------
         law : Law
-            Law of the samples, in [−R, R]: one of `dpbandits.laws`.
+            Distribution of the samples, in [−R, R]: one of `dpbandits.laws`.
         rng : numpy.random.Generator
-            Source of all randomness, samples included.
+            Source of all randomness, including the samples.
         max_samples : int
             Samples after which a run that has not halted ends, from 1 to 2^52.
         how : str, optional
-            Name of an accelerator, or "reference" for `stop`. None is the first that is entered
-            and fits, or `stop` if there is none or under ``NUMBA_DISABLE_JIT=1``.
+            Name of an accelerator, or "reference" for `stop`. None is the first registered one that
+            fits, or `stop` if there is none or under ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------
         Outcome
-            Samples that were taken, estimate (nan if none), and whether the rule halted.
+            Samples taken, estimate (nan if none), and whether the rule halted.
 
         Raises
         ------
         ValueError
-            If an argument is not as it says here.
+            If an argument is not as described here.
         """
         max_samples = self.check_draw(law, rng, max_samples)
         fast = accelerator_for(self, Law, how)
@@ -292,7 +289,7 @@ class StoppingRule(Labelled, Configuration, abc.ABC):
         return self.run(_samples_of(law, rng), rng, max_samples)
 
     def check_draw(self, law: Law, rng: Rng, max_samples: int) -> int:
-        """Refuse what `draw` cannot be called with.
+        """Check the arguments of `draw`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Private stopping that adapts to the variance: announce a width, buy the samples, test."""
+"""Private stopping that adapts to the variance: announce a width, take the samples, test."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ BelowHalf = Annotated[
     float,
     partial(check_range, low=SMALLEST, high=math.nextafter(0.5, 0.0), allowed="between 0 and 1/2"),
 ]
-"""A probability below 1/2."""
+"""Type of a probability below 1/2."""
 TESTS = 1.2021
-"""More than Σ 1/i³, by which β is divided among the tests."""
+"""Upper bound on Σ 1/i³, which normalises the shares of β of the tests."""
 STEP = 0.06
-"""By what the logarithm of λ falls from one plan that is tried to the next."""
+"""Decrease of log λ from one tried plan to the next."""
 _SERIES = 1e-4  # below, ψ is a power series
-_TINY = 1e-100  # a standard error of nothing: no noise, and a stream of zeros
-_LEAST_EPSILON = 1e-30  # cubes of lengths are numbers
+_TINY = 1e-100  # replaces a standard error of 0: no noise, and a stream of zeros
+_LEAST_EPSILON = 1e-30  # cubes of lengths stay finite
 
 
 class Constants(NamedTuple):
@@ -44,7 +44,7 @@ class Constants(NamedTuple):
     mean_scale, square_scale : float
         Scales b₁ = 2/ε and b₂ = 4/ε of the noise of sums of X and of X².
     caution : float
-        c: how many standard errors off 0 the mean is before it is tested.
+        c: a mean is tested if it is at least so many standard errors from 0.
 
     Examples
     --------
@@ -61,12 +61,12 @@ class Constants(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """The next epoch, as it is announced: a pilot, or a test of a width.
+    """The next epoch, as announced: a pilot, or a test of a width.
 
     Attributes
     ----------
     size : float
-        Number n of samples, a whole number.
+        Number n of samples, an integer.
     width : float
         W, in units of R; 0 for a pilot.
     rate, psi : float
@@ -158,20 +158,20 @@ def log_tail_kernel(ratio: float) -> float:
 
 @kernel
 def _pilot(size: float) -> Epoch:
-    """Return a pilot of so many samples, or of one more."""
+    """Return a pilot of `size` samples, rounded up."""
     return Epoch(float(np.ceil(size)), 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel
 def _level(constants: Constants, bare: float) -> float:
-    """Return t = t₀ + log(1 + e^(−2ηt₀)), which pays for errors on either side."""
+    """Return t = t₀ + log(1 + e^(−2ηt₀)), which covers errors on both sides."""
     eta = min(constants.alpha, 1.0 / constants.alpha - 1.0)
     return bare + math.log1p(math.exp(-2.0 * eta * bare))
 
 
 @kernel
 def plan_kernel(constants: Constants, width: float, square: float, test: int) -> Epoch:
-    """Return the shortest test of a width; it may be longer than what is left, or infinite.
+    """Return the shortest test of a width; it may be longer than the limit, or infinite.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def pooled_kernel(pool: Pool, epoch: Epoch, mean: float, square: float) -> Pool:
 
 @kernel
 def next_epoch_kernel(constants: Constants, pool: Pool) -> Epoch:
-    """Plan the next epoch, from releases only: a test, if it can be bought, or else a pilot.
+    """Plan the next epoch, from releases only: a test if it is affordable, otherwise a pilot.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def next_epoch_kernel(constants: Constants, pool: Pool) -> Epoch:
 
 @kernel
 def passes_kernel(constants: Constants, epoch: Epoch, mean: float, square: float) -> bool:
-    """Return whether an epoch was a test, and its releases pass it.
+    """Return whether an epoch was a test and its releases pass it.
 
     Parameters
     ----------
@@ -314,21 +314,21 @@ def passes_kernel(constants: Constants, epoch: Epoch, mean: float, square: float
     """
     if epoch.width == 0.0 or constants.alpha * abs(mean) < epoch.width:
         return False
-    # by (H), where ψ is 0, the length is enough
+    # for (H), where ψ is 0, the length suffices
     bound = epoch.level / epoch.size + epoch.psi * square
     return epoch.psi == 0.0 or bound <= epoch.rate * epoch.width
 
 
 @dataclass(frozen=True)
 class DPBernsteinStop(StoppingRule):
-    """Private Bernstein stopping: announce a width, buy the samples, test. Ours.
+    """Private Bernstein stopping: announce a width, take the samples, test. Ours.
 
     Pseudo-code: :prf:ref:`alg-bernstein`.
 
     Each epoch takes n fresh samples and releases m̃ = X̄ + Lap(b₁)/n and q̃ = mean of X² + Lap(b₂)/n
-    with b₁ = 2R/ε and b₂ = 4R²/ε: both together are ε-differentially private, for the second moment
-    is free (:prf:ref:`lem-free-moment`). With N samples so far, Σ over all epochs, m̂ = |Σn²m̃|/Σn²,
-    q̂ = Σn²q̃/Σn² within [0, R²], ŝ² = q̂Σn³/(Σn²)² + 2b₁²/Σn² and c = √(log(4/β)/α):
+    with b₁ = 2R/ε and b₂ = 4R²/ε: both together are ε-differentially private, since the second
+    moment is free (:prf:ref:`lem-free-moment`). With N samples so far, Σ over all epochs, m̂ =
+    |Σn²m̃|/Σn², q̂ = Σn²q̃/Σn² within [0, R²], ŝ² = q̂Σn³/(Σn²)² + 2b₁²/Σn² and c = √(log(4/β)/α):
 
     - while m̂ < cŝ, a *pilot* of n = ν(q̂ + √(q̂² + 8b₁²/ν))/2 samples, within [N/2, 8N], with
       ν = 1/g² − 1/ŝ² and g = max(m̂, ŝ)/(1.3c); the first is of max(8, 4b₁/R);
@@ -343,22 +343,22 @@ class DPBernsteinStop(StoppingRule):
     ε-differentially private, (α, β)-correct, and, up to constants and a double logarithm, as short
     as max(q/(αμ)², R/(α|μ|), R/(εα|μ|))·log(1/β) with q = σ² + μ², the order of both lower bounds
     where μ² is at most of the order of σ²: see `dpbandits.bounds.bernstein_samples`. Proof:
-    :prf:ref:`thm-bernstein-private`. The paper has no such rule: SS19, §6, asks for it.
+    :prf:ref:`thm-bernstein-private`. SS19 has no such rule, but asks for one in §6.
 
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε of at least 10⁻³⁰; ``inf`` leaves out all noise and its allowance, and what
-        is left is a Bernstein rule without privacy.
+        Privacy budget ε of at least 10⁻³⁰; ``inf`` removes all noise and its allowance, which
+        leaves a Bernstein rule without privacy.
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1/2) with which the error may be greater.
+        Probability β in (0, 1/2) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
     variance : bool
-        False: the second moment is not released, q̃ = R² in its place, and all tests are by (H).
-        So the same rule does without the variance; all of ε is spent on the mean either way.
+        False: the second moment is not released, q̃ is replaced by R², and all tests are by (H):
+        the same rule without the variance. All of ε is spent on the mean either way.
 
     Examples
     --------
@@ -398,17 +398,17 @@ class DPBernsteinStop(StoppingRule):
 
     @property
     def tables(self) -> Tables:
-        """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
+        """Tables on which the rule halts at the end, with the largest rewards and no noise."""
         return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     @checked_arguments
     def noiseless_time(self, mean: Number) -> int:
-        """Return when a stream that is constantly `mean` halts, with all noise at zero.
+        """Return the halting time on a constant stream of `mean`, with all noise at zero.
 
         Parameters
         ----------
         mean : float
-            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in absolute value.
 
         Returns
         -------
@@ -434,7 +434,7 @@ class DPBernsteinStop(StoppingRule):
             mean, square = (total + laplace(rng, constants.mean_scale)) / epoch.size, 1.0
             if self.variance:
                 square = (squares + laplace(rng, constants.square_scale)) / epoch.size
-            # from here on, only what was released
+            # from here on only releases are used
             if passes_kernel(constants, epoch, mean, square):
                 return math.copysign(unit * (abs(mean) - self.alpha * epoch.width), mean)
             pool = pooled_kernel(pool, epoch, mean, square)

@@ -17,7 +17,7 @@ from dpbandits.stopping.base import Samples, StoppingRule
 __all__ = ["EBGStop"]
 
 GROWTH = 1.5
-"""Factor 3/2 by which a stage is longer than the one before."""
+"""Growth factor 3/2 of the stages."""
 POWER = 1.1
 """Exponent p of the error probabilities d_k of the stages."""
 
@@ -26,18 +26,18 @@ POWER = 1.1
 class EBGStop(StoppingRule):
     """EBGStop: Mnih, Szepesvári & Audibert (2008), Algorithm 3; without privacy.
 
-    Keeps |X̄_n| ± (σ̄_n·√(2x/n) + 3·2R·x/n), σ̄_n the empirical deviation, as an interval for |μ|
-    and halts when (1 + α)·lower ≥ (1 − α)·upper, the best bounds so far. Within a stage, which
-    grows by the factor 3/2, x = (end/start)·log(3/d_k) with d_k = β·(p − 1)/(p·k^p), p = 1.1. Its
-    sample complexity is of order max(σ²/(α²μ²), R/(α|μ|)), up to logarithms: SS19, §6, asks for
-    a private analogue (:ref:`small-variance`).
+    It keeps |X̄_n| ± (σ̄_n·√(2x/n) + 3·2R·x/n), with σ̄_n the empirical deviation, as an interval
+    for |μ| and halts when (1 + α)·lower ≥ (1 − α)·upper, for the best bounds so far. Within a
+    stage, which grows by the factor 3/2, x = (end/start)·log(3/d_k) with d_k = β·(p − 1)/(p·k^p), p
+    = 1.1. Its sample complexity is of order max(σ²/(α²μ²), R/(α|μ|)), up to logarithms: SS19, §6,
+    asks for a private analogue (:ref:`small-variance`).
 
     Parameters
     ----------
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1) with which the error may be greater.
+        Probability β in (0, 1) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
 
@@ -60,9 +60,9 @@ class EBGStop(StoppingRule):
 
     @property
     def tables(self) -> Tables:
-        """Tables on which the rule halts at the end, with the greatest rewards."""
+        """Tables on which the rule halts at the end, with the largest rewards."""
         samples = Samples(repeat(self.half_range), math.inf)
-        self.stop(samples, np.random.default_rng(0))  # which it does not use
+        self.stop(samples, np.random.default_rng(0))  # unused
         return replace(super().tables, least=samples.taken)
 
     def stop(self, samples: Samples, rng: Rng) -> float:

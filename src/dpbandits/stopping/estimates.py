@@ -32,19 +32,16 @@ class Estimates(Replicates):
     Attributes
     ----------
     rule : StoppingRule
-        What was run.
-    law : Law
-        Law of the samples.
-    max_samples : int
-        Samples after which a run that had not halted was ended.
+        The rule. law : Law Distribution of the samples. max_samples : int Samples after which a run
+        that had not halted was cut off.
     samples : numpy.ndarray of int, shape (n_runs,)
-        Number of samples that each run took.
+        Number of samples of each run.
     estimate : numpy.ndarray of float, shape (n_runs,)
-        What each run released; nan if it has not halted.
+        Released estimate of each run; nan if it has not halted.
     halted : numpy.ndarray of bool, shape (n_runs,)
         Whether each run halted.
     how : str
-        What ran: an accelerator, or "reference", the rule's plain program.
+        Program that ran: an accelerator, or "reference", the rule's plain program.
 
     Examples
     --------
@@ -96,7 +93,7 @@ class Estimates(Replicates):
     def error_rate(self, level: float = 0.95) -> tuple[float, float, float]:
         """Return the share of runs that failed, with its Clopper–Pearson interval.
 
-        A run that has not halted has released nothing, and counts as one that did not fail.
+        A run that has not halted has released nothing, and does not count as a failure.
 
         Parameters
         ----------
@@ -137,7 +134,7 @@ class Estimates(Replicates):
         """
         nothing = (math.nan, math.nan, math.nan)
         rates = self.error_rate() if self.law.mean else nothing
-        # values that occur: between the looks of a rule there is nothing
+        # quantiles that occur as values, since there are none between the looks of a rule
         quantiles = np.quantile(self.samples, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
         if not self.halted.all():
             quantiles = nothing
@@ -172,7 +169,7 @@ def _replicated(
 
     return Replicated(
         f"{rule.label}, mean {law.mean:g}",
-        # not max_samples: a run that is ended early is the beginning of the one that is not
+        # not max_samples: a run that is cut off is the beginning of the longer one
         {"rule": describe(rule), "law": describe(law)},
         partial(rule.draw, law, max_samples=max_samples, how=how),
         n_runs,
@@ -196,22 +193,23 @@ def estimate(
     Parameters
     ----------
     rule : StoppingRule
-        What to run, such as ``DPNAS(epsilon=1, alpha=0.5, beta=0.05)``.
+        The rule, such as ``DPNAS(epsilon=1, alpha=0.5, beta=0.05)``.
     law : Law
-        Law of the samples, one of `dpbandits.laws`; `StoppingRule.run` reads your own stream.
+        Distribution of the samples, one of `dpbandits.laws`; `StoppingRule.run` reads a custom
+        stream.
     n_runs : int
         Number of replicates, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     max_samples : int
         Samples after which a run that has not halted ends, and is reported as not halted.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
     how : str, optional
-        What runs: "reference" for the rule's plain program, or the name of one of its
-        accelerators. None is the first that is entered and fits, or the plain program if there is
-        none or under ``NUMBA_DISABLE_JIT=1``. ``estimates.how`` says which it was.
+        Program to run: "reference" for the rule's plain program, or the name of one of its
+        accelerators. None is the first registered one that fits, or the plain program if there is
+        none or under ``NUMBA_DISABLE_JIT=1``. ``estimates.how`` is the one that ran.
 
     Returns
     -------
@@ -244,24 +242,24 @@ def estimate_many(
 ) -> dict[Key, Estimates]:
     """Simulate a whole grid of cases: the replicates of all of them share the workers.
 
-    Each replicate has its own seed, derived from `seed` and from what is simulated, not from
-    the case's key or its place in the grid.
+    Each replicate has its own seed, derived from `seed` and from its configuration, not from the
+    case's key or its position in the grid.
 
     Parameters
     ----------
     cases : mapping of key to (rule, law)
-        What is run; the keys are those of the result and of error messages.
+        The cases to run; their keys are used in the result and in error messages.
     n_runs : int or mapping of key to int
         Number of replicates of each case, at least 1.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     max_samples : int
         Samples after which a run that has not halted ends, and is reported as not halted.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
     how : str, optional
-        What runs, in all cases; see `estimate`.
+        Program to run, in all cases; see `estimate`.
 
     Returns
     -------
@@ -271,6 +269,6 @@ def estimate_many(
     Raises
     ------
     ValueError
-        If an argument is out of range or of another type; the message has the key of the case.
+        If an argument is out of range or of another type; the message contains the key of the case.
     """
     return run_cases(cases, partial(_replicated, max_samples, how), n_runs, seed, n_jobs)

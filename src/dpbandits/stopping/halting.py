@@ -1,9 +1,9 @@
-"""The halting condition of the NAS family of stopping rules: each formula, once.
+"""The halting condition of the NAS family of stopping rules.
 
-A rule of the family looks at the sum S_n of the first n samples, for the s-th time, and halts when
-|S_n| ≥ n·h·(1 + 1/α) + c + B + A. h is a Hoeffding width, c an allowance for noise, B and A are
-Laplace variables: B drawn once, A at every look. Without privacy c = A = B = 0. If it releases a
-midpoint in place of S_n/n, n·h/α is enough for the samples, and c is greater.
+At its s-th look a rule of the family checks the sum S_n of the first n samples, and halts when
+|S_n| ≥ n·h·(1 + 1/α) + c + B + A. h is a Hoeffding width, c an allowance for noise, and B and A are
+Laplace variables: B is drawn once, A at every look. Without privacy c = A = B = 0. If it releases a
+midpoint in place of S_n/n, n·h/α suffices for the samples, and c is larger.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Halting(NamedTuple):
     half_range : float
         R > 0: the samples lie in [−R, R].
     shares : float
-        How many parts β is cut into: 1 without privacy and 4 with it.
+        Number of parts of β: 1 without privacy and 4 with it.
     threshold_scale : float
         Scale σ₁ of B, in units of the sum; 0 without privacy.
     query_scale : float
@@ -36,7 +36,7 @@ class Halting(NamedTuple):
     release_scale : float
         Scale σ₃ of the noise L of the released sum.
     midpoint : bool
-        Whether a midpoint is released in place of the mean.
+        Whether a midpoint is released instead of the mean.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class Halting(NamedTuple):
         Parameters
         ----------
         epsilon : float
-            Privacy budget ε > 0; ``inf`` leaves out all noise.
+            Privacy budget ε > 0; ``inf`` removes all noise.
         alpha, beta : float
-            Relative error α that is allowed, and probability β of a greater one, in (0, 1).
+            Allowed relative error α, and probability β of a larger one, in (0, 1).
         half_range : float
             R > 0; the samples lie in [−R, R].
 
@@ -85,7 +85,7 @@ class Halting(NamedTuple):
 
 
 def _check_condition(name: str, value: Any) -> Halting:
-    """Return the constants of a halting condition, or refuse what is something else."""
+    """Return the constants of a halting condition; raise for anything else."""
     check_kind(name, value, Halting, "NAS(0.5, 0.05).halting")
     condition: Halting = value
     return condition
@@ -119,8 +119,8 @@ def sampling_width_kernel(halting: Halting, n: float, look: float) -> float:
 def sampling_width(halting: _Condition, n: Positive, look: _Look) -> float:
     """Return h = R·√((2/n)·log(4·shares·s²/β)), the width for the samples.
 
-    The mean of n samples strays further from μ with probability at most β/(2·shares·s²)
-    (Hoeffding 1963, for the range 2R).
+    The mean of n samples is farther from μ with probability at most β/(2·shares·s²) (Hoeffding
+    1963, for the range 2R).
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def noise_allowance_kernel(halting: Halting, look: float) -> float:
 def noise_allowance(halting: _Condition, look: _Look) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), the allowance for noise.
 
-    With a midpoint, σ₃(1 + 1/α) stands for σ₃/α.
+    With a midpoint, σ₃(1 + 1/α) replaces σ₃/α.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def boundary_kernel(halting: Halting, n: float, look: float) -> float:
     Returns
     -------
     float
-        What |S_n| has to reach.
+        The boundary for |S_n|.
     """
     width = sampling_width_kernel(halting, n, look)
     blow_up = 1.0 / halting.alpha if halting.midpoint else 1.0 + 1.0 / halting.alpha
@@ -239,9 +239,9 @@ def boundary_kernel(halting: Halting, n: float, look: float) -> float:
 
 @checked_arguments
 def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
-    """Return n·h·(1 + 1/α) + c: what |S_n| has to reach when all noise is zero.
+    """Return n·h·(1 + 1/α) + c: the boundary for |S_n| when all noise is zero.
 
-    With a midpoint, n·h/α stands for n·h·(1 + 1/α).
+    With a midpoint, n·h/α replaces n·h·(1 + 1/α).
 
     Parameters
     ----------
@@ -269,10 +269,10 @@ def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
 
 @kernel
 def estimate_kernel(halting: Halting, n: float, look: float, total: float) -> float:
-    """Return the estimate that is made of the noised sum S̃.
+    """Return the estimate from the noisy sum S̃.
 
-    S̃/n, or the midpoint sign(S̃)·(|S̃|/n − α(h + (σ₃/n)·log(4/β))): if |S̃/n − μ| ≤ w ≤ α|S̃|/n, then
-    sign(S̃)·(|S̃|/n − αw) is off by at most α|μ|.
+    S̃/n, or the midpoint sign(S̃)·(|S̃|/n − α(h + (σ₃/n)·log(4/β))): if |S̃/n − μ| ≤ w ≤ α|S̃|/n,
+    then the error of sign(S̃)·(|S̃|/n − αw) is at most α|μ|.
 
     Parameters
     ----------

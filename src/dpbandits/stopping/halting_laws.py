@@ -1,4 +1,4 @@
-"""Halting time of the NAS family on a given stream: its law, by integration, and privacy losses.
+"""Halting times of the NAS family on a stream: distributions by integration, privacy losses.
 
 On a given stream the s-th look has the margin q_s = |S_n| − threshold(s), and halts when
 q_s ≥ B + A_s, with B ~ Lap(σ₁) drawn once and A_s ~ Lap(σ₂) at every look. With F the distribution
@@ -42,20 +42,20 @@ __all__ = [
     "sparse_vector_law",
 ]
 
-_DROP = 45.0  # the logarithm of what is left out on either side, relative to the largest value
+_DROP = 45.0  # logarithm of the tails left out on either side, relative to the largest value
 _DIGITS = 18.0  # orders of magnitude by which ρ^(−2m) is below 1
 _WIDTH = 0.5  # of a panel, in scales
-_REACH = 0.5  # by how many scales its ellipse sticks out at either end
+_REACH = 0.5  # scales by which its ellipse extends beyond either end
 _LOG2 = math.log(2.0)
-_MOST = 1e9  # scales in a margin or in the other scale; rounding is some 1e-7 there
-_Problem = tuple[Floats, float, float, int]  # the margins q, σ₁, σ₂, and how many looks to skip
+_MOST = 1e9  # scales in a margin or in the other scale; there rounding errors are about 1e-7
+_Problem = tuple[Floats, float, float, int]  # margins q, σ₁, σ₂, and number of looks to skip
 _LARGEST = sys.float_info.max
-_LOOKS = 2**22  # most looks, and most samples of a stream, that are held in memory
+_LOOKS = 2**22  # most looks, and most samples of a stream, in memory
 
 
 @dataclass(frozen=True, eq=False)
 class HaltingLaw:
-    """The law of a rule's halting time on one stream; `halting_law` computes it.
+    """Distribution of a rule's halting time on one stream; `halting_law` computes it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class HaltingLaw:
     log_survive : float
         Log of the probability that it has not halted by the end of the stream.
     error : float
-        Proved bound on the relative error of each probability, rounding apart.
+        Proved bound on the relative error of each probability, apart from rounding.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def looks_at(rule: NASFamily, n_samples: Annotated[int, whole(0)]) -> Ints:
     rule : NASFamily
         The rule.
     n_samples : int
-        Number of samples up to which looks are wanted.
+        Number of samples up to which to list looks.
 
     Returns
     -------
@@ -136,9 +136,9 @@ def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
 
 
 def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
-    """Return the law of the halting time of a rule, such as `dpbandits.DPNAS`, on a finite stream.
+    """Return the distribution of a rule's halting time on a finite stream.
 
-    Without privacy the law is a point. Proof: :prf:ref:`lem-halting-law`.
+    Without privacy it is a point mass. Proof: :prf:ref:`lem-halting-law`.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def halting_law(rule: NASFamily, stream: Iterable[float]) -> HaltingLaw:
     ------
     ValueError
         If the rule is not of the NAS family, a sample is out of range, or a margin has more than
-        10⁹ scales, where rounding would be felt.
+        10⁹ scales, where rounding errors are significant.
 
     Examples
     --------
@@ -185,27 +185,27 @@ def _law_on(rule: NASFamily, values: Floats) -> HaltingLaw:
 def sparse_vector_law(
     margins: ArrayLike, threshold_scale: float, query_scale: float, first: int = 1
 ) -> tuple[Floats, float, float]:
-    """Return the law of the first look at which margin ≥ B + A, with A drawn for each look.
+    """Return the distribution of the first look with margin ≥ B + A, with A drawn for each look.
 
     Parameters
     ----------
     margins : array_like of float, shape (looks,)
         The margins q_1, q_2, …, of at most 10⁹ scales.
     threshold_scale : float
-        Scale σ₁ ≥ 0 of B; at 0 that noise is left out, which is not private.
+        Scale σ₁ ≥ 0 of B; at 0 there is no such noise, which is not private.
     query_scale : float
-        Scale σ₂ ≥ 0 of each A; at 0 that noise is left out, which is not private.
+        Scale σ₂ ≥ 0 of each A; at 0 there is no such noise, which is not private.
     first : int
-        First look whose probability is wanted; fewer of them take less time.
+        First look whose probability is computed; fewer looks take less time.
 
     Returns
     -------
     log_halt : numpy.ndarray of float, shape (looks − first + 1,)
-        Log of the probability of each look, from `first` on, to be the first at which that holds.
+        Log of the probability that each look, from `first` on, is the first at which that holds.
     log_survive : float
         Log of the probability that it holds at none.
     error : float
-        Proved bound on the relative error of each probability, rounding apart.
+        Proved bound on the relative error of each probability, apart from rounding.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def sparse_vector_law(
 def _law_of_one_noise(
     q: Floats, threshold_scale: float, query_scale: float
 ) -> tuple[Floats, float]:
-    """Return the law where B, or every A, is zero, so that no integral is left."""
+    """Return the distribution if B, or every A, is zero, so that there is no integral."""
     with np.errstate(divide="ignore"):
         if query_scale > 0.0:
             survive = np.concatenate([[0.0], np.cumsum(laplace_log_cdf(-q, query_scale))])
@@ -246,7 +246,7 @@ def _law_of_one_noise(
         if threshold_scale == 0.0:
             halts = np.logical_or.accumulate(np.concatenate([[False], q >= 0.0]))
             return np.log(1.0 * (halts[1:] > halts[:-1])), -math.inf if halts[-1] else 0.0
-        # the look halts whose margin is the first to reach B
+        # the first look whose margin reaches B halts
         tops = np.maximum.accumulate(np.concatenate([[-math.inf], q]))
         below, above = (laplace_log_cdf(x, threshold_scale) for x in (tops, -tops))
         upper = tops[:-1] >= 0.0
@@ -269,7 +269,7 @@ def _gauss_rules() -> tuple[Floats, Floats]:
 
 
 def _panels_of(problem: _Problem) -> tuple[Floats, Floats]:
-    """Return left and right ends of panels, outside of which each integrand has next to nothing.
+    """Return left and right ends of panels, outside of which each integrand is negligible.
 
     Panels are cut, and dropped by :prf:ref:`lem-halting-range`, until they are narrow.
     """
@@ -285,7 +285,7 @@ def _panels_of(problem: _Problem) -> tuple[Floats, Floats]:
         left, right, steep = left[matters], right[matters], steep[matters]
         place = np.searchsorted(kinks, 0.5 * (left + right))
         gap = np.minimum(left - kinks[place - 1], kinks[place] - right)
-        # far from the kinks each integrand is an exponential, except for next to nothing
+        # far from the kinks each integrand is an exponential, up to a negligible part
         smooth = (gap >= 2.0 * _DROP * query_scale) & (right - left <= gap / 3.0) & ~steep
         pieces = np.minimum(np.ceil((right - left) / narrow), 4.0).astype(np.int64)
         pieces[smooth] = 1
@@ -300,7 +300,7 @@ def _panels_of(problem: _Problem) -> tuple[Floats, Floats]:
 
 @kernel
 def _ellipse(width: float, scale: float) -> tuple[float, float]:
-    """Return ρ and the height of the ellipse that sticks out of a panel by a given reach."""
+    """Return ρ and the height of the ellipse that extends beyond a panel by a given reach."""
     axis = 1.0 + 2.0 * _REACH * scale / width
     other = math.sqrt(axis**2 - 1.0)
     return axis + other, 0.5 * width * other
@@ -314,7 +314,7 @@ def _order(rho: float) -> int:
 
 @kernel
 def _logs(x: float) -> tuple[float, float]:
-    """Return log F(x) and log(1 − F(x)) for the Laplace law of scale 1."""
+    """Return log F(x) and log(1 − F(x)) for the Laplace distribution of scale 1."""
     tail = -abs(x) - _LOG2
     rest = math.log1p(-math.exp(tail)) if tail > -_DROP else -math.exp(tail)
     return (tail, rest) if x < 0.0 else (rest, tail)
@@ -330,7 +330,7 @@ def _log_modulus(low: float, high: float, height: float) -> float:
 
 @kernel
 def _heights(problem: _Problem, b: float, heights: Floats) -> None:
-    """Set to φ at a point, for each look but the first `skip`, and for surviving."""
+    """Write φ at a point, for each look except the first `skip`, and for surviving."""
     q, threshold_scale, query_scale, skip = problem
     height = -abs(b) / threshold_scale
     for j in range(q.size):
@@ -368,7 +368,7 @@ def _matters(
 
 @kernel
 def _add(peaks: Floats, totals: Floats, place: int, log_term: float) -> None:
-    """Add a term to a sum that is kept as totals·exp(peaks)."""
+    """Add a term to a sum stored as totals·exp(peaks)."""
     if log_term > peaks[place]:
         totals[place] = totals[place] * math.exp(peaks[place] - log_term) + 1.0
         peaks[place] = log_term
@@ -435,13 +435,13 @@ def _integrate(
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """How well a rule's output tells two neighbouring streams apart; `privacy_loss` computes it.
+    """Privacy loss of a rule's output on two neighbouring streams; `privacy_loss` computes it.
 
     Attributes
     ----------
     total : float
-        Greatest |log ratio| of the densities of the output, halting time and estimate together,
-        or no halt; ε-differential privacy allows ε.
+        Largest |log ratio| of the densities of the output, halting time and estimate together, or
+        no halt; ε-differential privacy allows ε.
     time : int or None
         Halting time that attains it; None for no halt.
     sparse_vector : float
@@ -451,11 +451,11 @@ class PrivacyLoss:
     log_ratio : numpy.ndarray of float, shape (looks + 1,)
         L_s = log(P_s/P'_s) of halting at each look, and of not halting.
     bound : numpy.ndarray of float, shape (looks + 1,)
-        What :prf:ref:`prop-moves` allows each |L_s| on this pair.
+        Bound of :prf:ref:`prop-moves` on each |L_s| for this pair.
     law : HaltingLaw
-        The law of the halting time on the stream.
+        Distribution of the halting time on the stream.
     neighbour_law : HaltingLaw
-        The law of the halting time on its neighbour.
+        Distribution of the halting time on its neighbour.
 
     Examples
     --------
@@ -496,7 +496,7 @@ def privacy_loss(
     Returns
     -------
     PrivacyLoss
-        The loss, its parts, and the laws of both halting times.
+        The loss, its parts, and the distributions of both halting times.
 
     Raises
     ------
@@ -561,17 +561,17 @@ def _bound(halting: Halting, moves: Floats) -> Floats:
 
 
 def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
-    """Return the crossing pair that ends with a given look, on which the halting time tells most.
+    """Return the crossing pair that ends with a given look, for which the loss is largest.
 
-    The neighbour's sums run up at R a sample until half time, and then down to 0; the stream
-    has −R for the first entry.
+    The neighbour's sums increase by R per sample until half time, and then decrease to 0; the
+    stream has −R as its first entry.
 
     Parameters
     ----------
     rule : NASFamily
         The rule.
     look : int
-        Number s of the look, from 1; it comes after at most 2^22 samples.
+        Number s of the look, from 1; it must come after at most 2^22 samples.
 
     Returns
     -------
@@ -592,7 +592,7 @@ def crossing_streams(rule: NASFamily, look: int) -> tuple[Floats, Floats]:
 
 
 def _check_look(rule: NASFamily, look: int, most: float) -> int:
-    """Refuse a look that comes after more than `most` samples."""
+    """Raise for a look after more than `most` samples."""
     check_rule(rule)
     look = check_integer("look", look, 1, _LOOKS)
     if rule.look_time(look) > most:
@@ -614,8 +614,8 @@ def _last_loss(rule: NASFamily, sizes: Floats, other_sizes: Floats) -> float:
 def crossing_loss(rule: NASFamily, look: int) -> float:
     """Return the sparse-vector loss log(P/P') at the last look of `crossing_streams`.
 
-    For rules that look at n = 2, 4, 8, … the loss is the greatest of all pairs of streams and of
-    all looks up to this one (:prf:ref:`thm-worst`). For others `loss_limit` is an upper bound.
+    For rules that look at n = 2, 4, 8, … it is the largest loss over all pairs of streams and all
+    looks up to this one (:prf:ref:`thm-worst`). For others `loss_limit` is an upper bound.
 
     Parameters
     ----------
@@ -650,10 +650,10 @@ def crossing_loss(rule: NASFamily, look: int) -> float:
 
 
 def loss_limit(rule: NASFamily, look: int) -> float:
-    """Return a bound on the sparse-vector loss at a look that no pair of streams exceeds.
+    """Return a bound on the sparse-vector loss at a look, for all pairs of streams.
 
-    Equal to `crossing_loss` for rules that look at n = 2, 4, 8, …, up to rounding; for others the
-    two bracket the greatest loss. Proof: :prf:ref:`prop-loss-limit`.
+    It equals `crossing_loss` up to rounding for rules that look at n = 2, 4, 8, …; for others the
+    two bracket the largest loss. Proof: :prf:ref:`prop-loss-limit`.
 
     Parameters
     ----------

@@ -17,12 +17,12 @@ from dpbandits.stopping.base import Samples, StoppingRule, check_mean
 __all__ = ["DPHoeffdingStop"]
 
 FIRST = 16
-"""Samples of the first epoch; each is twice as long as the one before."""
+"""Samples of the first epoch; each later one is twice as long."""
 POWER = 1.1
 """Exponent of the error probabilities of the epochs."""
 ZETA = 10.5845
-"""More than Σ k^(−1.1)."""
-_LEAST_EPSILON = 1e-250  # a sum with noise is a number
+"""Upper bound on Σ k^(−1.1)."""
+_LEAST_EPSILON = 1e-250  # a sum with noise stays finite
 
 
 @kernel
@@ -59,21 +59,22 @@ class DPHoeffdingStop(StoppingRule):
 
     Epoch k has m = 16·2^(k−1) fresh samples and releases m̃ = X̄ + Lap(2R/(εm)). With x =
     log(3·10.5845·k^1.1/β) and w = R·√(2x/m) + 2Rx/(εm), it halts at the first k with w ≤ α|m̃| and
-    releases the midpoint sign(m̃)·(|m̃| − αw). Each sample is in one release, which it moves by at
-    most 2R/m: all together are ε-differentially private. |m̃ − μ| ≤ w for all k except with
-    probability Σ3e^(−x) ≤ β, and then the midpoint is right. Proof: :prf:ref:`thm-fresh-hoeffding`.
+    releases the midpoint sign(m̃)·(|m̃| − αw). Each sample is in one release, and changes it by at
+    most 2R/m: all releases together are ε-differentially private. |m̃ − μ| ≤ w for all k except
+    with probability Σ3e^(−x) ≤ β, and then the midpoint is correct. Proof:
+    :prf:ref:`thm-fresh-hoeffding`.
 
-    Deviations: the footnote names the idea, and neither the epochs nor the width. Where it would
-    release m̃, the midpoint is as sound with a width greater by the factor 1 + α.
+    Deviations: the footnote gives the idea, but neither the epochs nor the width. In place of m̃ we
+    release the midpoint, which is as sound with a width larger by the factor 1 + α.
 
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε of at least 10⁻²⁵⁰; ``inf`` leaves out all noise and its allowance.
+        Privacy budget ε of at least 10⁻²⁵⁰; ``inf`` removes all noise and its allowance.
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1) with which the error may be greater.
+        Probability β in (0, 1) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
 
@@ -106,7 +107,7 @@ class DPHoeffdingStop(StoppingRule):
 
     @property
     def tables(self) -> Tables:
-        """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
+        """Tables on which the rule halts at the end, with the largest rewards and no noise."""
         return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     @checked_arguments
@@ -130,7 +131,7 @@ class DPHoeffdingStop(StoppingRule):
 
     @checked_arguments
     def width(self, epoch: Count) -> float:
-        """Return w, by which the release of an epoch is off μ at most.
+        """Return w, the bound on the error of the release of an epoch.
 
         Parameters
         ----------
@@ -147,12 +148,12 @@ class DPHoeffdingStop(StoppingRule):
 
     @checked_arguments
     def noiseless_time(self, mean: Number) -> int:
-        """Return when a stream that is constantly `mean` halts, with all noise at zero.
+        """Return the halting time on a constant stream of `mean`, with all noise at zero.
 
         Parameters
         ----------
         mean : float
-            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in absolute value.
 
         Returns
         -------
@@ -168,7 +169,7 @@ class DPHoeffdingStop(StoppingRule):
         Parameters
         ----------
         width : float
-            What w has to be at most.
+            Upper limit of w.
 
         Returns
         -------

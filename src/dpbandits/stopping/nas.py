@@ -30,10 +30,10 @@ __all__ = ["NAS", "DPNAS", "DPExponentialNAS", "NASFamily"]
 
 
 class NASFamily(StoppingRule):
-    """The rules that hold |S_n| against the boundary of `halting`, and release S_n/n.
+    """The rules that compare |S_n| with the boundary of `halting`, and release S_n/n.
 
-    A subclass sets the constants of the condition, and which n it looks at: all, unless it says so.
-    What simulates them draws only what can matter; its law is exact: :prf:ref:`prop-passing`.
+    A subclass sets the constants of the condition, and the n at which it looks: by default all. Its
+    accelerators draw only what matters, and are exact in distribution: :prf:ref:`prop-passing`.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class NASFamily(StoppingRule):
 
     @property
     def tables(self) -> Tables:
-        """Tables on which the rule halts at the end, with the greatest rewards and no noise."""
+        """Tables on which the rule halts at the end, with the largest rewards and no noise."""
         return replace(super().tables, least=self.noiseless_time(self.half_range))
 
     def look(self, n: int) -> int:
@@ -69,7 +69,7 @@ class NASFamily(StoppingRule):
         Raises
         ------
         ValueError
-            If the argument is out of its range.
+            If the argument is out of range.
         """
         return check_integer("n", n, 1)
 
@@ -89,13 +89,13 @@ class NASFamily(StoppingRule):
         Raises
         ------
         ValueError
-            If the argument is out of its range.
+            If the argument is out of range.
         """
         return check_integer("look", look, 1, LONGEST)
 
     @checked_arguments
     def threshold(self, look: Annotated[int, whole(1, LONGEST)]) -> float:
-        """Return what |S_n| has to reach at a look when all noise is zero.
+        """Return the boundary for |S_n| at a look when all noise is zero.
 
         Parameters
         ----------
@@ -110,21 +110,21 @@ class NASFamily(StoppingRule):
         return self._needed(self.halting, look)
 
     def _needed(self, halting: Halting, look: int) -> float:
-        """Return `threshold`; the condition is handed over, for those who ask again and again."""
-        # as floats, for neither number may fit into a machine's integers
+        """Return `threshold` for a given condition, for repeated calls."""
+        # as floats, since either number may exceed machine integers
         return float(boundary_kernel(halting, float(self.look_time(look)), float(look)))
 
     @checked_arguments
     def noiseless_time(self, mean: Number) -> int:
-        """Return when a stream that is constantly `mean` halts, with all noise at zero.
+        """Return the halting time on a constant stream of `mean`, with all noise at zero.
 
-        The first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n fall with every look,
-        so that the condition stays true once it is.
+        It is the first look time n with n|μ| ≥ n·h·(1 + 1/α) + c. Both h and c/n decrease with
+        every look, so the condition stays true once it is.
 
         Parameters
         ----------
         mean : float
-            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in absolute value.
 
         Returns
         -------
@@ -140,9 +140,9 @@ class NASFamily(StoppingRule):
         Parameters
         ----------
         needed : callable
-            From the number s of a look to what n|μ| has to reach there; once reached, it stays so.
+            Maps the number s of a look to the threshold for n|μ|; once reached, it stays reached.
         mean : float
-            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in size.
+            μ ≠ 0 in [−R, R], at least 10⁻³⁰·R/α in absolute value.
 
         Returns
         -------
@@ -153,12 +153,13 @@ class NASFamily(StoppingRule):
         return self.first_time(lambda look: self.look_time(look) * size >= needed(look))
 
     def first_time(self, holds: Callable[[int], bool]) -> int:
-        """Return the number of samples at the first look for which something holds.
+        """Return the number of samples at the first look for which a predicate holds.
 
         Parameters
         ----------
         holds : callable
-            From the number s of a look, from 1, to whether it holds; once it does, it stays so.
+            Maps the number s of a look, from 1, to whether it holds; once it does, it keeps
+            holding.
 
         Returns
         -------
@@ -169,7 +170,7 @@ class NASFamily(StoppingRule):
         while not holds(above):
             step = 1 + above // 4
             while step > 1 and self.look_time(above + step) > 2 * self.look_time(above):
-                step //= 2  # much longer streams may be out of reach
+                step //= 2  # much longer streams may be out of range
             below, above = above, above + step
         while above - below > 1:
             middle = (below + above) // 2
@@ -219,16 +220,16 @@ def check_rule(rule: NASFamily) -> Halting:
 class NAS(NASFamily):
     """Nonmonotonic adaptive sampling: Domingo, Gavaldà & Watanabe (2002), as in SS19, §3.
 
-    Halts at the first n with |X̄_n| ≥ h_n(1 + 1/α) and releases X̄_n, the mean of the n samples.
-    h_n = R·√((2/n)·log(4n²/β)) is Hoeffding's width for probability β/(2n²), as SS19 states it;
-    Domingo et al. use another schedule of the union bound. Proof: :prf:ref:`thm-nas`.
+    It halts at the first n with |X̄_n| ≥ h_n(1 + 1/α) and releases X̄_n, the mean of the n samples.
+    h_n = R·√((2/n)·log(4n²/β)) is Hoeffding's width for probability β/(2n²), as in SS19; Domingo et
+    al. use another schedule of the union bound. Proof: :prf:ref:`thm-nas`.
 
     Parameters
     ----------
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1) with which the error may be greater.
+        Probability β in (0, 1) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
 
@@ -258,7 +259,7 @@ class DPNAS(NASFamily):
 
     Pseudo-code: :prf:ref:`alg-dpnas`.
 
-    With B ~ Lap(12R/ε) drawn once and A_n ~ Lap(12R/ε) drawn for every n, halts at the first n
+    With B ~ Lap(12R/ε) drawn once and A_n ~ Lap(12R/ε) drawn for every n, it halts at the first n
     with |X̄_n| ≥ h_n(1 + 1/α) + (c_n + B + A_n)/n and releases X̄_n + L/n, L ~ Lap(4R/ε). Here
     h_n = R·√((2/n)·log(16n²/β)) and c_n = (12R/ε)·(log(4/β) + log(8n²/β)) + (4R/(αε))·log(4/β). The
     comparison is a sparse-vector test of budget ε/2, the release a Laplace mechanism of budget ε/2:
@@ -268,18 +269,18 @@ class DPNAS(NASFamily):
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
+        Privacy budget ε > 0; ``inf`` removes all noise and its allowance.
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1) with which the error may be greater.
+        Probability β in (0, 1) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
 
     Raises
     ------
     ValueError
-        If noise of scale 12R/ε is not a finite number.
+        If the scale 12R/ε of the noise is not finite.
 
     Examples
     --------
@@ -319,34 +320,34 @@ class DPExponentialNAS(DPNAS):
 
     Pseudo-code: :prf:ref:`alg-dpnas`.
 
-    `DPNAS` that looks at n = 2, 4, 8, … only, and whose union bounds run over the number k of the
-    look: h = R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β) with σ₁ =
-    σ₂ = 12R/ε and σ₃ = 4R/ε. ε-differentially private and (α, β)-correct (Corollary 3.2); halts by
-    the time of Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. Simulated in O(log
-    n).
+    `DPNAS` that looks only at n = 2, 4, 8, …, with union bounds over the number k of the look: h =
+    R·√((2/n)·log(16k²/β)) and c = σ₁·log(4/β) + σ₂·log(8k²/β) + (σ₃/α)·log(4/β) with σ₁ = σ₂ =
+    12R/ε and σ₃ = 4R/ε. It is ε-differentially private and (α, β)-correct (Corollary 3.2), and
+    halts by the time of Theorem 3.3. Proof: :prf:ref:`thm-dpnas`, :prf:ref:`thm-halting`. A
+    simulation takes O(log n).
 
-    With the *midpoint* for an estimate, ours, h/α takes the place of h(1 + 1/α) and (1 + 1/α)σ₃ of
-    σ₃/α, and with S̃ the noised sum and w = h + (σ₃/n)·log(4/β) it releases sign(S̃)·(|S̃|/n − αw).
+    With the *midpoint* as the estimate, ours, h/α replaces h(1 + 1/α) and (1 + 1/α)σ₃ replaces
+    σ₃/α, and with S̃ the noisy sum and w = h + (σ₃/n)·log(4/β) it releases sign(S̃)·(|S̃|/n − αw).
     The guarantees are the same: :prf:ref:`prop-dpnas-midpoint`.
 
     Parameters
     ----------
     epsilon : float
-        Privacy budget ε > 0; ``inf`` leaves out all noise and its allowance.
+        Privacy budget ε > 0; ``inf`` removes all noise and its allowance.
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1) with which the error may be greater.
+        Probability β in (0, 1) of a larger error.
     half_range : float
         R > 0; the samples lie in [−R, R].
     estimate : {"mean", "midpoint"}
-        What is released: the noised mean, as the paper has it, or the midpoint of what a sound
-        estimate may be, which needs fewer samples unless there are few.
+        The released estimate: the noisy mean, as in the paper, or the midpoint of all sound
+        estimates, which needs fewer samples unless there are few.
 
     Raises
     ------
     ValueError
-        If noise of scale 12R/ε is not a finite number.
+        If the scale 12R/ε of the noise is not finite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Private stopping with a promised standard deviation: choose the window in which samples lie."""
+"""Private stopping with a promised standard deviation: choose the window of the samples."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from dpbandits.stopping.bernstein import DPBernsteinStop
 __all__ = ["CutPlan", "DPPromisedStop", "WindowPlan"]
 
 REACH = 4.0
-"""z: a window is right for means that are z standard deviations outside of it."""
+"""z: a window is right for means up to z standard deviations outside it."""
 LOWEST = 3.0
 """The lowest window begins between 1 + 3 and 1 + 3ρ times zσ/α."""
 PARTS = 5.0
-"""Bernstein stopping gets one part of β in five."""
+"""Bernstein stopping gets one fifth of β."""
 BEYOND = 10.0
-"""Samples are cut at E + 10t, where a mean near 0 is at most E + t."""
+"""Samples are clipped at E + 10t, where a mean near 0 is at most E + t."""
 KEPT = 0.9
-"""Share of α that is left for the mean of what is cut."""
+"""Share of α for the mean of clipped samples."""
 PATIENCE = 50.0
-"""Factor before the scale of the samples after which what is cut is given up."""
+"""Factor on the scale of the samples after which clipping is given up."""
 DENIED = 0.01
-"""Probability with which "near 0" is not confirmed where it is true."""
+"""Probability with which "near 0" is not confirmed although it is true."""
 CONFIRMING = 3
-"""How many times as many samples "near 0" is confirmed with as it is found with."""
+"""Ratio of the samples that confirm "near 0" to those that find it."""
 STEEPEST = 2.0
-"""Exponent beyond which a budget is not used by counts: a few samples are outside of windows."""
-_GROWTH = 1.01  # from one number of samples that is tried to the next
+"""Largest exponent of the counts, for larger budgets as well: a few samples are outside windows."""
+_GROWTH = 1.01  # from one tried number of samples to the next
 
 _Deviation = Annotated[float, partial(check_positive, infinite=True)]
 _BelowHalf = Annotated[
@@ -53,24 +53,24 @@ _BelowHalf = Annotated[
 
 
 class WindowPlan(NamedTuple):
-    """Windows, and the two questions that are asked about them; lengths are in units of R.
+    """Windows, and the two private questions about them; lengths are in units of R.
 
     Attributes
     ----------
     margin : float
-        t = zσ: a window is right for means up to t outside of it.
+        t = zσ: a window is right for means up to t outside it.
     windows : int
         Number w of windows on either side of "near 0".
     offset, lowest, ratio : float
         t/α, y and ρ: the ends of windows are t/α + y·ρ^(k + u), k = 0, …, w.
     choice : CountChoice
-        The first question, which window has most of n fresh samples.
+        The first question: the window with most of n fresh samples.
     confirmed_at : float
-        θ′ of the second one, whether at least θ′ of 3n fresh samples, with noise, lie near 0.
+        θ′ of the second one: whether at least θ′ of 3n fresh samples, with noise, are near 0.
     straddle : float
-        ζ: greatest probability, over the shift u, that an end is within t of the mean.
+        ζ: largest probability, over the shift u, that an end is within t of the mean.
     least_right : float
-        A lower bound on the probability that an epoch chooses something right, for a mean that is
+        Lower bound on the probability that an epoch makes a right choice, for a mean that is
         farther than t from every end.
 
     Examples
@@ -92,12 +92,12 @@ class WindowPlan(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """E, below which all ends of "near 0" lie."""
+        """E, an upper bound on all ends of "near 0"."""
         return self.offset + self.lowest * self.ratio
 
     @property
     def near(self) -> float:
-        """Size below which samples of a mean lie that may be called near 0; |μ| is t less."""
+        """Upper limit of absolute samples that count as near 0; that of |μ| is t smaller."""
         return self.reach + 2.0 * self.margin
 
     def window(self, sample: float, shift: float) -> int:
@@ -125,12 +125,12 @@ class WindowPlan(NamedTuple):
         return 2 * k - 1 if sample > 0.0 else 2 * k
 
     def estimate(self, window: int, shift: float, alpha: float) -> float:
-        """Return (1 + α)(e − t), e the lower end, which serves for all means of a window.
+        """Return (1 + α)(e − t), with e the lower end: right for all means of a window.
 
         Parameters
         ----------
         window : int
-            Number of the window, as `window` has it, from 1.
+            Number of the window, as in `window`, from 1.
         shift : float
             u in [0, 1).
         alpha : float
@@ -139,7 +139,7 @@ class WindowPlan(NamedTuple):
         Returns
         -------
         float
-            The estimate, in units of R and of size 1 at most.
+            The estimate, in units of R, at most 1 in absolute value.
         """
         end = self.offset + self.lowest * math.pow(self.ratio, (window - 1) // 2 + shift)
         size = min((1.0 + alpha) * (end - self.margin), 1.0)
@@ -147,16 +147,16 @@ class WindowPlan(NamedTuple):
 
 
 class CutPlan(NamedTuple):
-    """Bernstein stopping on samples that are cut at ±H; lengths in units of a sample.
+    """Bernstein stopping on samples clipped at ±H; lengths in units of a sample.
 
     Attributes
     ----------
     rule : DPBernsteinStop
         Its rule, for samples in [−H, H].
     accepted : float
-        a: an estimate of at least this size counts, though cutting has moved the mean.
+        a: an estimate of at least this absolute value counts, although clipping has moved the mean.
     most : int
-        Number of samples after which it is given up.
+        Number of samples after which it gives up.
 
     Examples
     --------
@@ -171,14 +171,14 @@ class CutPlan(NamedTuple):
 
 
 class _Cut(Samples):
-    """Samples of another run, cut at ±H.
+    """Samples of another run, clipped at ±H.
 
     Parameters
     ----------
     samples : Samples
         The run.
     plan : CutPlan
-        H, and how many are taken.
+        H, and the most samples to take.
     """
 
     def __init__(self, samples: Samples, plan: CutPlan) -> None:
@@ -200,7 +200,7 @@ class _Cut(Samples):
 
 @lru_cache(maxsize=1024)
 def _plan(rule: DPPromisedStop) -> WindowPlan | None:
-    """Return the plan with the fewest samples in the mean; None if there is no window."""
+    """Return the plan with the fewest samples on average; None if there is no window."""
     margin = REACH * (rule.deviation / rule.half_range)
     ratio = (1.0 + rule.alpha) / (1.0 - rule.alpha)
     offset = margin / rule.alpha
@@ -210,7 +210,7 @@ def _plan(rule: DPPromisedStop) -> WindowPlan | None:
     windows = math.ceil(math.log((1.0 - offset) / lowest) / math.log(ratio))
     straddle = math.log1p(2.0 * margin / lowest) / math.log(ratio)
     rate = min(rule.epsilon, STEEPEST)
-    spread = math.log1p(math.expm1(rate) / REACH**2)  # of the logarithm, for a sample outside
+    spread = math.log1p(math.expm1(rate) / REACH**2)  # of the logarithm, for one sample outside
     wrong = (1.0 - DENIED) * (1.0 - 1.0 / PARTS) * rule.beta
     odds = wrong / (1.0 - wrong) * (1.0 - straddle)
     best: WindowPlan | None = None
@@ -238,40 +238,40 @@ def _plan(rule: DPPromisedStop) -> WindowPlan | None:
 
 @dataclass(frozen=True)
 class DPPromisedStop(StoppingRule):
-    """Private stopping for laws whose standard deviation is promised to be at most σ. Ours.
+    """Private stopping for laws with a promised standard deviation of at most σ. Ours.
 
     Pseudo-code: :prf:ref:`alg-promised`.
 
-    Let t = 4σ, ρ = (1 + α)/(1 − α), y = 3t/α. An epoch draws u, uniform on [0, 1), cuts [−R, R]
-    at the ends ±(t/α + yρ^(k + u)), k = 0, 1, …, into windows and what is near 0, counts how many
-    of n fresh samples each has, and chooses one of them, or none, by `CountChoice`:
+    Let t = 4σ, ρ = (1 + α)/(1 − α), y = 3t/α. An epoch draws u, uniform on [0, 1), cuts [−R, R] at
+    the ends ±(t/α + yρ^(k + u)), k = 0, 1, …, into windows and an interval near 0, counts the
+    samples of each among n fresh ones, and chooses one of them, or none, by `CountChoice`:
 
     - a window with the lower end e: the rule halts with ±(1 + α)(e − t), an approximation of every
-      mean that is at most t outside of the window;
-    - near 0: if at least θ′ of 3n fresh samples, with noise, are nearer than t/α + yρ + 2t, the
-      rule goes on with fresh samples and `DPBernsteinStop`: first on samples that are cut at ±H,
-      H = t/α + yρ + 10t, with H for R, 0.9α and β/10, and if that ends after `cut.most` samples or
-      with less than `cut.accepted`, on samples as they are, with β/10;
+    mean that is at most t outside the window;
+    - near 0: if at least θ′ of 3n fresh samples, with noise, are closer than t/α + yρ + 2t, the
+    rule continues with fresh samples and `DPBernsteinStop`: first on samples clipped at ±H, H = t/α
+    + yρ + 10t, with H for R, 0.9α and β/10, and if that ends after `cut.most` samples or with less
+    than `cut.accepted`, on unclipped samples, with β/10;
     - none, or near 0 is not confirmed: another epoch.
 
-    n and the threshold θ are those with the least mean number of samples for which the proof
-    allows β; `plan` has them. If t/α + 3ρt/α ≥ R there are no windows, and the rule is
-    `DPBernsteinStop`; if H ≥ R nothing is cut, and β/5 is spent on samples as they are.
+    n and the threshold θ are those with the least mean number of samples for which the proof allows
+    β; they are in `plan`. If t/α + 3ρt/α ≥ R there are no windows, and the rule is
+    `DPBernsteinStop`; if H ≥ R nothing is clipped, and β/5 is spent on unclipped samples.
 
-    ε-differentially private on every stream, whether or not the promise is kept; (α, β)-correct on
-    laws that keep it: :prf:ref:`thm-promised`. Where it is broken, the estimate is that of the
-    window where most samples are, and may be wrong nearly always. The paper has no such rule: SS19,
-    §6, speaks of laws of smaller variance.
+    It is ε-differentially private on every stream, whether or not the promise holds, and (α,
+    β)-correct on laws that satisfy it: :prf:ref:`thm-promised`. Otherwise the estimate is that of
+    the window with most samples, and may be wrong almost always. SS19 has no such rule, but
+    mentions laws of smaller variance in §6.
 
     Parameters
     ----------
     epsilon : float
         Privacy budget ε of at least 10⁻³⁰; with ``inf`` nothing is private, and the choice has the
-        exponent 2, which it has for every ε ≥ 2.
+        exponent 2, as for every ε ≥ 2.
     alpha : float
-        Relative error α in (0, 1) that is allowed.
+        Allowed relative error α in (0, 1).
     beta : float
-        Probability β in (0, 1/2) with which the error may be greater.
+        Probability β in (0, 1/2) of a larger error.
     deviation : float
         σ > 0, the promise, in units of a sample; ``inf`` promises nothing.
     half_range : float
@@ -307,19 +307,19 @@ class DPPromisedStop(StoppingRule):
 
     @property
     def plan(self) -> WindowPlan | None:
-        """Windows and thresholds; None if there is no window, and Bernstein stopping is all."""
+        """Windows and thresholds; None if there is no window, but only Bernstein stopping."""
         return _plan(self)
 
     @property
     def fallback(self) -> DPBernsteinStop:
-        """Bernstein stopping, as it goes on where the mean is near 0."""
+        """Bernstein stopping for a mean near 0."""
         parts = 1.0 if self.plan is None else PARTS if self.cut is None else 2.0 * PARTS
         beta = self.beta / parts
         return DPBernsteinStop(self.epsilon, self.alpha, beta, self.half_range)
 
     @property
     def cut(self) -> CutPlan | None:
-        """What is tried first near 0; None if there are no windows, or nothing would be cut."""
+        """First attempt near 0; None if there are no windows, or nothing would be clipped."""
         plan, alpha, beta = self.plan, KEPT * self.alpha, self.beta / (2.0 * PARTS)
         bound = math.inf if plan is None else plan.reach + BEYOND * plan.margin
         if plan is None or bound >= 1.0:
@@ -344,7 +344,7 @@ class DPPromisedStop(StoppingRule):
 
     @checked_arguments
     def straddle(self, mean: Number) -> float:
-        """Return the greatest probability with which an end of a window is within t of the mean.
+        """Return the largest probability that an end of a window is within t of the mean.
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class DPPromisedStop(StoppingRule):
             shift = rng.random()
             counts = Counter(plan.window(samples.next() / unit, shift) for _ in range(choice.size))
             chosen = choice.draw(rng, counts)
-            # from here on, only what was chosen
+            # from here on only the choice is used
             if chosen:
                 return unit * plan.estimate(chosen, shift, self.alpha)
             if chosen == 0:
@@ -406,7 +406,7 @@ class DPPromisedStop(StoppingRule):
         return self.estimate_near_0(samples, rng) if found is None else found
 
     def estimate_near_0(self, samples: Samples, rng: Rng) -> float:
-        """Go on with Bernstein stopping, on samples that are cut first, if there is a use in it.
+        """Continue with Bernstein stopping, first on clipped samples if that is useful.
 
         Parameters
         ----------
