@@ -1,8 +1,8 @@
-"""Trials: designing one, running it look by look, estimating its effect, planning by simulation.
+"""Trials: design, conduct look by look, estimates of the effect, planning by simulation.
 
 `plan` compares identification algorithms by the patients they need, `plan_regret` regret algorithms
-by the patients they lose, `plan_group_sequential` designs a trial with few looks; `RunningTrial`
-runs it on patients who are given, and releases at each look.
+by the recoveries they lose, `plan_group_sequential` designs a trial with few looks; `RunningTrial`
+runs it on real patients, with releases at each look.
 """
 
 from dpbandits.trials.fixed_design import FixedDesign, fixed_design, fixed_design_error

@@ -1,4 +1,4 @@
-"""The fixed design: equal arms, one private count each at the end, the largest is chosen."""
+"""The fixed design: equal arms, one private count each at the end, choice of the largest."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dpbandits.rewards.populations import FinitePopulation
 
 __all__ = ["FixedDesign", "fixed_design", "fixed_design_error"]
 
-_MOST = 10**6  # patients of an arm up to which a design is looked for
+_MOST = 10**6  # most patients of an arm in the search
 
 
 class FixedDesign(NamedTuple):
-    """A design with equal arms and one count of each at the end; `fixed_design` finds one.
+    """A design with equal arms and one count of each at the end, as found by `fixed_design`.
 
     Attributes
     ----------
@@ -53,16 +53,17 @@ def fixed_design_error(
     """Return the probability that the largest of the arms' private counts is not the best arm's.
 
     At the end each number of successes is released once, with one Lap(1/ε), and the arm with the
-    largest is recommended. That is ε-private: who gets what is fixed beforehand, and each outcome
+    largest is recommended. That is ε-private: treatments are assigned beforehand, and each outcome
     is in one count. Without noise ties are broken at random. The value is by quadrature between
-    whole numbers, to about 10 digits.
+    integers, to about 10 digits.
 
     Parameters
     ----------
     source : BernoulliInstance or FinitePopulation
-        Where the patients come from: independent ones of an instance, or without replacement.
+        Source of the patients: independent ones of an instance, or a population without
+        replacement.
     per_arm : int
-        Patients of each arm, from 1 to 10^6, and no more than a population has.
+        Patients of each arm, from 1 to 10^6, and at most the size of a population.
     epsilon : float
         Privacy budget ε > 0; ``inf`` for no noise.
 
@@ -94,15 +95,17 @@ def fixed_design_error(
 
 @checked_arguments
 def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) -> FixedDesign | None:
-    """Return the smallest fixed design that is wrong with probability at most δ.
+    """Return the smallest fixed design that errs with probability at most δ.
 
-    With one patient fewer in each arm the error is larger than δ. The arms' shares must be known to
-    plan it: on others its error may be larger than δ, unlike that of the δ-correct algorithms.
+    With one patient fewer in each arm the error is larger than δ. The arms' shares must be known
+    for the plan: for others its error may be larger than δ, unlike that of the δ-correct
+    algorithms.
 
     Parameters
     ----------
     source : BernoulliInstance or FinitePopulation
-        Where the patients come from: independent ones of an instance, or without replacement.
+        Source of the patients: independent ones of an instance, or a population without
+        replacement.
     delta : float
         Probability δ of a wrong recommendation, in (0, 1).
     epsilon : float
@@ -126,7 +129,7 @@ def fixed_design(source: Supply, delta: Fraction, epsilon: Budget = math.inf) ->
     >>> design.error <= 0.05 < fixed_design_error(instance, design.per_arm - 1, 1.0)
     True
     """
-    fixed_design_error(source, 1, epsilon)  # refuses what is no source
+    fixed_design_error(source, 1, epsilon)  # raises if it is not a source
     limit = min(source.sizes) if isinstance(source, FinitePopulation) else _MOST
 
     def suffices(per_arm: int) -> bool:

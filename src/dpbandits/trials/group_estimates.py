@@ -1,4 +1,4 @@
-"""What may be published after a group-sequential trial: estimates that know of the stopping."""
+"""Estimates after a group-sequential trial that account for early stopping."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ __all__ = ["GroupEstimate", "estimate_difference", "upper_tail"]
 class GroupEstimate(NamedTuple):
     """The difference of two shares after a group-sequential trial, treatment less control.
 
-    The stage-wise values are NaN for a trial that ended by no boundary before its last look; the
-    repeated interval is for such a trial.
+    The stage-wise values are NaN for a trial that ended before its last look without a boundary;
+    use the repeated interval for such a trial.
 
     Attributes
     ----------
     share : float
-        Mean share of success in both arms, at which the others are computed.
+        Mean share of success in both arms, for which the other values are computed.
     naive : float
-        Difference of the released shares; it is too large where a trial stops early.
+        Difference of the released shares; it is biased upwards if a trial stops early.
     p_value : float
         Probability of a result at least as favourable if both arms have this share.
     median : float
         Median-unbiased difference: at it, results above and below are equally probable, and half of
-        the result that was seen counts to each side.
+        the observed result's probability counts on each side.
     low : float
         Lower end of the stage-wise interval.
     high : float
         Upper end of it.
     level : float
-        Probability with which an interval is to hold the difference.
+        Probability with which an interval should contain the difference.
     repeated_low : float
-        Lower end of the repeated interval, which is meant for any reason to stop.
+        Lower end of the repeated interval, which is valid for any reason to stop.
     repeated_high : float
         Upper end of it.
 
@@ -67,9 +67,10 @@ def upper_tail(
 ) -> tuple[float, float]:
     """Return the probabilities of a result at least as favourable to the treatment, and more so.
 
-    Results are ordered by stages: a stop for efficacy is the more favourable the earlier it comes,
-    then come the scores at the same look; a stop for harm is the less favourable the earlier.
-    Futility is ignored. Both probabilities do not fall in `treatment` nor rise in `control`.
+    Results are ordered by stages: the earlier a stop for efficacy, the more favourable it is, and
+    results at the same look are ordered by score; the earlier a stop for harm, the less favourable
+    it is. Futility is ignored. Both probabilities are non-decreasing in `treatment` and
+    non-increasing in `control`.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def upper_tail(
         if each.look < look:
             earlier += float(each.law[each.end["harm" if harmful else "efficacy"]].sum())
             continue
-        # the same sums give the same score, but it may be handed over in fewer digits
+        # the same sums give the same score, but it may be passed with fewer digits
         same = np.abs(each.score - score) <= 1e-9
         above = float(each.law[(each.score > score) & ~same].sum())
         atom = float(each.law[same].sum())
@@ -121,13 +122,13 @@ def estimate_difference(
 ) -> GroupEstimate:
     """Estimate the difference of the shares from the releases alone: no budget is spent.
 
-    The stage-wise interval holds the differences that a test of tail (1 − level)/2 to each side
-    would not refuse, where the result that was seen counts to both sides. Shares are the mean share
-    plus and minus half the difference. The mean share is that of the releases: with the true one,
-    the interval would hold the difference at least with probability `level`.
+    The stage-wise interval contains the differences not rejected by a test with tail (1 − level)/2
+    on each side, where the observed result counts on both sides. Shares are the mean share plus and
+    minus half the difference. The mean share is that of the releases: with the true one, the
+    interval would contain the difference with probability at least `level`.
 
-    With ``level = 1 − 2·alpha`` the interval lies above 0 if and only if the p-value is below
-    alpha. That is so after a stop for efficacy if the error at the mean share is below alpha. A
+    With ``level = 1 − 2·alpha`` the interval is above 0 if and only if the p-value is below alpha.
+    That is the case after a stop for efficacy if the error at the mean share is below alpha. A
     trial that narrowly missed the boundary may have such a p-value as well, since its boundary is
     that of the worst share: the boundary decides, not the interval. Proof:
     :prf:ref:`prop-group-interval`.
@@ -143,7 +144,7 @@ def estimate_difference(
     control : int
         Sum of the control's.
     level : float
-        Probability with which an interval is to hold the difference.
+        Probability with which an interval should contain the difference.
 
     Returns
     -------
@@ -186,8 +187,8 @@ def estimate_difference(
 
 
 def _where(probability: Callable[[float], float], level: float) -> float:
-    """Return the difference in [−1, 1] at which a probability that rises in it is a level."""
-    from scipy import optimize  # slow to import, and needed here alone
+    """Return the difference in [−1, 1] at which an increasing probability equals a level."""
+    from scipy import optimize  # slow to import, used only here
 
     if probability(-1.0) >= level:
         return -1.0

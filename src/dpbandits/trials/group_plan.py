@@ -1,4 +1,4 @@
-"""Sizing a group-sequential trial: the least number of patients that has level and power."""
+"""Sizing a group-sequential trial: the least number of patients with level and power."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dpbandits.trials.group_sequential import (
 
 __all__ = ["GroupSequentialPlan", "plan_group_sequential", "usual_shares"]
 
-_STEPS = 1000  # of the constant of the boundary, for each 1
+_STEPS = 1000  # of the constant of the boundary, per unit
 _MOST_PER_LOOK = 10**5
 _NAMES = {"pocock": "Pocock", "obrien-fleming": "O'Brien–Fleming"}
 _ROW = "{:22} {:>9} {:>11} {:>9}  {}".format
@@ -40,29 +40,29 @@ _ROW = "{:22} {:>9} {:>11} {:>9}  {}".format
 
 @dataclass(frozen=True)
 class GroupSequentialPlan:
-    """A sized group-sequential trial, and how it ends; `plan_group_sequential` makes it.
+    """A sized group-sequential trial, and its ends; `plan_group_sequential` makes it.
 
     Attributes
     ----------
     design : GroupSequential
         The design: patients of a look, boundary, budget.
     treatment : float
-        Share of success that the plan assumes in the treatment arm.
+        Assumed share of success in the treatment arm.
     control : float
         Share in the control arm.
     alpha : float
-        Level: probability that a difference may be found where there is none.
+        Level: allowed probability of finding a difference if there is none.
     wanted : float
-        Power that was asked for.
+        Required power.
     shares : tuple of float
         Common shares of success at which the level was checked.
     error : float
-        Greatest error at these shares; with `certified` a bound for all between the least and the
-        greatest of them.
+        Largest error at these shares; with `certified` a bound for all shares between the smallest
+        and the largest of them.
     certified : bool
         Whether the error is bounded between the shares as well.
     effect : Operating
-        How trials end under the assumed shares.
+        Ends of trials under the assumed shares.
     half : Operating
         Under half the assumed difference.
     none : Operating
@@ -90,7 +90,7 @@ class GroupSequentialPlan:
 
     @property
     def interval_level(self) -> float:
-        """Level of the interval that fits the test, 1 − 2·alpha of one side or 1 − alpha of two."""
+        """Level of the interval that matches the test: 1 − 2·alpha for one side, else 1 − alpha."""
         return round(1.0 - (2.0 if self.design.sides == 1 else 1.0) * self.alpha, 12)
 
     def as_dict(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class GroupSequentialPlan:
 
 
 def usual_shares(treatment: float, control: float) -> tuple[float, ...]:
-    """Return six common shares around two: from half the odds of the lesser to twice the greater's.
+    """Return six common shares around two: from half the odds of the smaller to twice the larger's.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def usual_shares(treatment: float, control: float) -> tuple[float, ...]:
     Returns
     -------
     tuple of float, length 6
-        Shares that are equally spaced in the logarithm of the odds.
+        Shares equally spaced in log-odds.
 
     Examples
     --------
@@ -205,23 +205,23 @@ def plan_group_sequential(
 ) -> GroupSequentialPlan:
     """Size a group-sequential trial: its boundary for the level, its patients for the power.
 
-    The constant of the boundary is the least multiple of 0.001 that is found with an error of at
-    most `alpha` at each of the shares and, unless `certified` is off, everywhere between them. The
-    patients of a look are the least number found with enough power: with one fewer in each arm it
-    is less than asked for.
+    The constant of the boundary is the least multiple of 0.001 found with an error of at most
+    `alpha` at each of the shares and, unless `certified` is off, everywhere between them. The
+    number of patients of a look is the least found with enough power: with one fewer in each arm
+    the power is too small.
 
     Parameters
     ----------
     treatment : float
-        Share of success that is assumed in the treatment arm, greater than the control's.
+        Assumed share of success in the treatment arm, larger than the control's.
     control : float
-        Share that is assumed in the control arm.
+        Assumed share in the control arm.
     epsilon : float
         Privacy budget ε > 0 of each patient's outcome; ``inf`` without privacy.
     alpha : float
-        Level: probability that a difference may be found where there is none, below ½.
+        Level: allowed probability of finding a difference if there is none, below ½.
     power : float
-        Probability with which the treatment has to be found better, above `alpha`.
+        Required probability of finding the treatment better, above `alpha`.
     looks : int
         Number K of looks, at most 50; 1 is a fixed design.
     boundary : {"pocock", "obrien-fleming"}
@@ -229,20 +229,21 @@ def plan_group_sequential(
     sides : int
         1: stop for efficacy. 2: for harm as well.
     futility : float, optional
-        Score that stops for futility before the last look. The level does not count on it; the
-        power suffers from it.
+        Score that stops for futility before the last look. The level does not rely on it; the power
+        is reduced by it.
     shares : sequence of float, optional
-        Common shares of success at which the level has to hold; by default six, from half the odds
-        of the lesser assumed share to twice those of the greater, and the assumed shares and their
+        Common shares of success at which the level must hold; by default six, from half the odds of
+        the smaller assumed share to twice those of the larger, and the assumed shares and their
         mean.
     certified : bool
-        Whether the level has to hold between the least and the greatest of them as well, by proof:
-        :prf:ref:`prop-group-certified`. Off, a design of many patients is found a few times sooner.
+        Whether the level must also hold between the smallest and the largest of them, by proof:
+        :prf:ref:`prop-group-certified`. Without it, a design with many patients is found a few
+        times faster.
 
     Returns
     -------
     GroupSequentialPlan
-        The design, and how it ends; printed, it is a report.
+        The design, and its ends; printed, it is a report.
 
     Raises
     ------
@@ -269,7 +270,7 @@ def plan_group_sequential(
     asked = tuple(check_values("shares", chosen, least, most).ravel().tolist())
     if not asked:
         raise ValueError(f"shares={shares!r} is empty; allowed: one share or more")
-    certified = certified and min(asked) < max(asked)  # one share is all that there is to prove
+    certified = certified and min(asked) < max(asked)  # one share needs no proof between
     constant = normal_critical(looks, alpha, boundary, sides)
     # futility waits until the boundary is known: it is not part of the level
     start = GroupSequential(1, constant, epsilon, looks, boundary, sides)
@@ -283,7 +284,7 @@ def plan_group_sequential(
             while (error := proved[design]) > alpha:
                 level -= 1.05 * (error - alpha)
                 design = search.find(asked, level, design.per_look)
-                if design not in proved:  # a slightly lower level often asks for the same design
+                if design not in proved:  # a slightly lower level often leads to the same design
                     proved[design] = design.error_bound(low, high)
     ends = (design.operating(p, control) for p in (treatment, half, control))
     return GroupSequentialPlan(
@@ -292,7 +293,7 @@ def plan_group_sequential(
 
 
 class _Search:
-    """The search for the least design, with what it has learnt on the way."""
+    """The search for the smallest design, with cached results."""
 
     def __init__(
         self,
@@ -312,7 +313,7 @@ class _Search:
         self.errors: dict[tuple[int, int, float], float] = {}
 
     def design(self, per_look: int, steps: int) -> GroupSequential:
-        """Return the design with a constant of so many steps, without futility."""
+        """Return the design with a constant of `steps` steps, without futility."""
         critical = steps / _STEPS
         return dataclasses.replace(self.start, per_look=per_look, critical=critical)
 
@@ -325,10 +326,10 @@ class _Search:
     def least_steps(self, per_look: int, share: float, level: float, start: int) -> int:
         """Return the least constant whose error at a share is at most the level.
 
-        The error falls with the constant. Secants come near, bisection ends.
+        The error decreases in the constant. The search starts with secants and ends with bisection.
         """
         below, above, steps = 0, 0, start  # above = 0: none is known
-        slope, last = -2.2 * level / _STEPS, (0, 0.0)  # that of a normal tail, roughly
+        slope, last = -2.2 * level / _STEPS, (0, 0.0)  # approximately that of a normal tail
         for tried in itertools.count():
             excess = self.error(per_look, steps, share) - level
             if excess > 0.0:
@@ -347,7 +348,7 @@ class _Search:
         raise AssertionError
 
     def error(self, per_look: int, steps: int, share: float) -> float:
-        """Return the error at a share, which is computed once."""
+        """Return the error at a share, cached."""
         if (per_look, steps, share) not in self.errors:
             self.progress.update()
             found = self.design(per_look, steps).error(share)
@@ -375,7 +376,7 @@ class _Search:
                 break
             per_look += 1
         while per_look > 1:
-            # one share alone gives a constant that is no greater, and a power that is no less
+            # a single share gives a constant that is no larger, and a power that is no smaller
             fewer = self.least_steps(per_look - 1, self.worst, level, steps)
             if self.reached(per_look - 1, fewer) < self.power:
                 break
@@ -387,12 +388,12 @@ class _Search:
 
     def _normal_size(self) -> int:
         """Return the patients of a look that normal sums would need: (m·Δ)² = t²(m·σ² + v)."""
-        from scipy import optimize  # slow to import, and needed here alone
+        from scipy import optimize  # slow to import, used only here
 
         start = self.start
         bounds = normal_critical(start.looks, self.alpha, start.boundary, start.sides)
         shape = bounds * boundary_shape(start.looks, start.boundary)
-        # to the side of harm a drift of this size hardly crosses
+        # a drift of this size hardly ever crosses on the side of harm
         t = optimize.brentq(lambda d: _normal_crossing(shape, 1, d) - self.power, 0.0, 40.0)
         spread = sum(p * (1.0 - p) for p in (self.treatment, self.control))
         gap, v = self.treatment - self.control, start.noise_variance

@@ -1,14 +1,14 @@
 """Group-sequential trials on private counts: boundaries, decisions, and their exact probabilities.
 
 Two arms, outcomes of 0 and 1. Look k = 1, …, K comes when m further patients of each arm have been
-followed up. It releases two whole numbers, the successes among these m patients of each arm, each
-with two-sided geometric noise. One outcome is in one release. Everything else is computed from the
-releases: with A and B the sums of the releases so far, cut to [0, n] where n = km,
+followed up. It releases two integers, the successes among these m patients of each arm, each with
+two-sided geometric noise. One outcome is in one release. Everything else is computed from the
+releases: with A and B the sums of the releases so far, clipped to [0, n] where n = km,
 
     Z = (A − B)/√V,   V = 2n·p(1 − p) + kv,   p = (A + B)/(2n),
 
-v the variance of the noise in one look's difference. The trial stops when Z reaches a boundary. A
-and B are whole numbers, so that every probability is a finite sum.
+with v the variance of the noise in one look's difference. The trial stops when Z reaches a
+boundary. A and B are integers, so every probability is a finite sum.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ __all__ = [
 ]
 
 Boundary = Literal["pocock", "obrien-fleming"]
-"""The boundaries' names: a constant, and one that falls like 1/√k."""
+"""Names of the boundaries: a constant one, and one that decreases like 1/√k."""
 ENDS = ("efficacy", "harm", "futility", "none")
-"""How a trial ends: by one of three boundaries, or after its last look by none."""
-_TRIMMED = 1e-9  # mass that each margin loses at each end of the lattice
+"""Ends of a trial: by one of three boundaries, or by none after the last look."""
+_TRIMMED = 1e-9  # mass trimmed from each margin at each end of the lattice
 _MOST_LOOKS = 50
 MOST_RELEASED = 10**30
-"""The greatest number that counts as released."""
+"""Largest valid release."""
 _FAR = 2**40  # beyond every place of the lattice
 _LATTICE_ERROR = 1e-6  # of a probability: trimmed mass, and rounding in the Fourier transform
 _REMAINDER = 2e-6  # of the interpolation in `error_bound`
@@ -93,7 +93,7 @@ def boundary_shape(looks: int, boundary: Boundary) -> Floats:
 
 @cache
 def _legendre(nodes: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of Gauss and Legendre on [-1, 1]."""
+    """Return nodes and weights of Gauss–Legendre quadrature on [-1, 1]."""
     found: tuple[Floats, Floats] = np.polynomial.legendre.leggauss(nodes)
     return found
 
@@ -101,10 +101,10 @@ def _legendre(nodes: int) -> tuple[Floats, Floats]:
 def _normal_crossing(bounds: Floats, sides: int, drift: float = 0.0, nodes: int = 160) -> float:
     """Return the probability that a normal random walk crosses, by the recursion of densities.
 
-    Armitage, McPherson and Rowe (1969): the density of the sum on the paths that go on is carried
+    Armitage, McPherson and Rowe (1969): the density of the sum on continuing paths is propagated
     from look to look. An increment has variance 1 and mean `drift`.
     """
-    from scipy import stats  # slow to import, and needed here alone
+    from scipy import stats  # slow to import, used only here
 
     u, w = _legendre(nodes)
     x, mass, crossed = np.zeros(1), np.ones(1), 0.0
@@ -129,9 +129,9 @@ def normal_critical(
     boundary: Boundary = "pocock",
     sides: Annotated[int, whole(1, 2)] = 2,
 ) -> float:
-    """Return the constant of a boundary for normal outcomes, as it stands in published tables.
+    """Return the constant of a boundary for normal outcomes, as in published tables.
 
-    Jennison and Turnbull (2000), Tables 2.1 and 2.3, have it for ``sides=2``.
+    Jennison and Turnbull (2000), Tables 2.1 and 2.3, contain it for ``sides=2``.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def normal_critical(
     >>> round(normal_critical(5, 0.05), 3), round(normal_critical(5, 0.05, "obrien-fleming"), 3)
     (2.413, 2.04)
     """
-    from scipy import optimize  # slow to import, and needed here alone
+    from scipy import optimize  # slow to import, used only here
 
     shape = boundary_shape(looks, boundary)
     most = 10.0 + math.sqrt(-2.0 * math.log(alpha))
@@ -169,7 +169,7 @@ def normal_critical(
 
 
 def _trimmed(law: Floats, least: float) -> tuple[int, int]:
-    """Return first and last place, exclusive, that keep all but `least` at each end."""
+    """Return first and last place, exclusive, after trimming mass `least` at each end."""
     below, above = np.cumsum(law), np.cumsum(law[::-1])
     first = int(np.searchsorted(below, least, side="right"))
     last = law.size - int(np.searchsorted(above, least, side="right"))
@@ -177,7 +177,7 @@ def _trimmed(law: Floats, least: float) -> tuple[int, int]:
 
 
 def _noise_law(epsilon: float) -> Floats:
-    """Return the law of the noise on −r, …, r, beyond which a negligible mass lies."""
+    """Return the distribution of the noise on −r, …, r, with negligible mass beyond."""
     if math.isinf(epsilon):
         return np.ones(1)
     reach = math.ceil(-math.log(0.5 * _TRIMMED) / epsilon)
@@ -186,7 +186,7 @@ def _noise_law(epsilon: float) -> Floats:
 
 
 class _Count(NamedTuple):
-    """The law of one private count: probabilities from a first whole number on."""
+    """The distribution of one private count: probabilities from a first integer on."""
 
     law: Floats
     first: int
@@ -194,8 +194,8 @@ class _Count(NamedTuple):
 
 @cache
 def _count(patients: int, share: float, epsilon: float) -> _Count:
-    """Return the law of a binomial count with two-sided geometric noise."""
-    from scipy import signal, stats  # slow to import, and needed here alone
+    """Return the distribution of a binomial count with two-sided geometric noise."""
+    from scipy import signal, stats  # slow to import, used only here
 
     law: Floats = stats.binom.pmf(np.arange(patients + 1), patients, share)
     noise = _noise_law(epsilon)
@@ -214,19 +214,19 @@ def _window(margin: Floats, one: Floats) -> tuple[int, int]:
 
 
 def _turned(one: Floats, first: int, size: int) -> Floats:
-    """Return a law on a circle of places, turned so that `first` comes to 0."""
+    """Return a distribution on a circle of places, rotated so that `first` is at 0."""
     found = np.zeros(size)
     found[(np.arange(one.size) - first) % size] = one
     return found
 
 
 def _added(joint: Floats, one: Floats, other: Floats) -> tuple[Floats, int, int]:
-    """Return the law of a pair of sums when counts are added to them, and its first place.
+    """Return the distribution of a pair of sums after adding counts to them, and its first place.
 
-    Margins lose `_TRIMMED` at each end. The sums are taken on circles that hold no more than what
-    is kept: what is lost comes round to the other end, and adds no more than its probability.
+    Margins lose `_TRIMMED` at each end. The convolutions are circular and no longer than the kept
+    range: trimmed mass wraps around to the other end, and adds at most its probability.
     """
-    from scipy import fft  # slow to import, and needed here alone
+    from scipy import fft  # slow to import, used only here
 
     (low, high), (left, right) = _window(joint.sum(1), one), _window(joint.sum(0), other)
     if joint.size == 1:
@@ -241,8 +241,8 @@ def _added(joint: Floats, one: Floats, other: Floats) -> tuple[Floats, int, int]
 
 
 def _added_to_rows(joint: Floats, one: Floats) -> tuple[Floats, int]:
-    """Return what `_added` does when a count is added to the first of the sums alone."""
-    from scipy import fft  # slow to import, and needed here alone
+    """Do as `_added` for a count added to the first of the sums alone."""
+    from scipy import fft  # slow to import, used only here
 
     low, high = _window(joint.sum(1), one)
     size = fft.next_fast_len(max(high - low, joint.shape[0], one.size), real=True)
@@ -253,7 +253,7 @@ def _added_to_rows(joint: Floats, one: Floats) -> tuple[Floats, int]:
 
 
 class LookLaw(NamedTuple):
-    """What can be seen at a look by trials that have come so far, and how probable it is.
+    """Distribution of the sums at a look, on the trials that reach it.
 
     Attributes
     ----------
@@ -264,11 +264,11 @@ class LookLaw(NamedTuple):
     control : numpy.ndarray of int, shape (1, J)
         Sums of the control's releases.
     law : numpy.ndarray of float, shape (I, J)
-        Probability that a trial comes to this look and sees these sums.
+        Probability that a trial reaches this look with these sums.
     score : numpy.ndarray of float, shape (I, J)
         Their score Z.
     end : dict of str to array of bool, shape (I, J)
-        For each end, where a trial ends so at this look.
+        For each end, the sums at which a trial ends in this way at this look.
 
     Examples
     --------
@@ -289,9 +289,10 @@ class LookLaw(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _places(design: GroupSequential, look: int, futility: bool) -> dict[str, Any]:
-    """Return for each end and each sum of the treatment, 0 to n, where the control's passes it.
+    """Return for each end and each sum of the treatment, 0 to n, the control's critical sum.
 
-    Z does not rise in the control: efficacy is below its place, the others are from theirs on.
+    Z is non-increasing in the control's sum: efficacy is below its place, the others are from
+    theirs on.
     """
     n, bound = look * design.per_look, design.bounds[look - 1]
     limits = {"efficacy": bound}
@@ -306,13 +307,13 @@ def _places(design: GroupSequential, look: int, futility: bool) -> dict[str, Any
             middle = (low + high) // 2
             over = (design._score(look, rows, middle) >= limit) & (low < high)
             low, high = np.where(over, middle + 1, low), np.where(over, high, middle)
-        low[low == 0], low[low > n] = -_FAR, _FAR  # sums are cut
+        low[low == 0], low[low > n] = -_FAR, _FAR  # sums are clipped
         found[name] = low
     return found
 
 
 class Operating(NamedTuple):
-    """How trials of a design end, for given shares of success: exact probabilities.
+    """Exact probabilities of the ends of a design's trials, for given shares of success.
 
     Attributes
     ----------
@@ -346,7 +347,7 @@ class Operating(NamedTuple):
 
     @property
     def rejected(self) -> float:
-        """Probability that a difference is found, to either side."""
+        """Probability that a difference is found, on either side."""
         return math.fsum((*self.efficacy, *self.harm))
 
     @property
@@ -362,14 +363,14 @@ class Operating(NamedTuple):
 
     @checked_arguments
     def enrolled(self, pipeline: NonNegative) -> float:
-        """Return the mean number of patients enrolled, when outcomes come late.
+        """Return the mean number of patients enrolled, when outcomes are delayed.
 
         Parameters
         ----------
         pipeline : float
             Patients who are enrolled while the last outcomes of a look are awaited: patients a week
-            times weeks of follow-up. Enrolment ends with the stop, or with the last patient that is
-            planned.
+            times weeks of follow-up. Enrolment ends with the stop, or with the last planned
+            patient.
 
         Returns
         -------
@@ -398,12 +399,12 @@ class GroupSequential(Guaranteed, Configuration):
 
     Look k releases the successes among its m patients of each arm, with two-sided geometric noise.
     The score Z of the sums (`score`) stops the trial for efficacy at the boundary c (Pocock) or
-    c√(K/k) (O'Brien and Fleming); with two sides for harm at minus the boundary. A limit of
-    futility is not binding: the probability of an error counts as if it were ignored.
+    c√(K/k) (O'Brien and Fleming); with two sides for harm at minus the boundary. A limit for
+    futility is not binding: the error probability is computed as if it were ignored.
 
-    Deviations from textbooks: the variance in Z has that of the noise added, and the sums are cut
-    to what counts can be, which makes Z monotone in them (:prf:ref:`lem-group-monotone`). Privacy
-    and error: :prf:ref:`thm-trial-group`; power and futility: :prf:ref:`prop-group-power`.
+    Deviations from textbooks: the variance in Z includes that of the noise, and the sums are
+    clipped to possible counts, which makes Z monotone in them (:prf:ref:`lem-group-monotone`).
+    Privacy and error: :prf:ref:`thm-trial-group`; power and futility: :prf:ref:`prop-group-power`.
 
     Attributes
     ----------
@@ -414,12 +415,12 @@ class GroupSequential(Guaranteed, Configuration):
     epsilon : float
         Privacy budget ε > 0 of each patient's outcome; ``inf`` without privacy.
     looks : int
-        Number K of looks, at most 50; with 1 it is a fixed design.
+        Number K of looks, at most 50; 1 is a fixed design.
     boundary : {"pocock", "obrien-fleming"}
         Shape of the boundary.
     sides : int
-        1: the trial stops for efficacy. 2: for harm as well, and a difference to either side
-        counts as an error if there is none.
+        1: the trial stops for efficacy. 2: for harm as well, and a finding on either side is an
+        error if there is no difference.
     futility : float, optional
         Before the last look, a score of at most this stops a one-sided trial; below `critical`.
 
@@ -446,7 +447,7 @@ class GroupSequential(Guaranteed, Configuration):
     futility: Number | None = None
 
     def __post_init__(self) -> None:
-        """Check every field, and futility beside the others."""
+        """Check every field, and futility against the others."""
         super().__post_init__()
         if self.futility is None:
             return
@@ -457,7 +458,7 @@ class GroupSequential(Guaranteed, Configuration):
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised of all releases, the stop, and everything computed from them."""
+        """Promised privacy of all releases, the stop, and everything computed from them."""
         return PrivacyGuarantee("central", self.epsilon) if self.epsilon < math.inf else NO_PRIVACY
 
     @property
@@ -478,7 +479,7 @@ class GroupSequential(Guaranteed, Configuration):
 
     @property
     def noise_variance(self) -> float:
-        """Variance v of the noise in the difference that one look releases."""
+        """Variance v of the noise in one look's released difference."""
         return (
             0.0
             if math.isinf(self.epsilon)
@@ -488,7 +489,8 @@ class GroupSequential(Guaranteed, Configuration):
     def score(self, look: int, treatment: ArrayLike, control: ArrayLike) -> Floats:
         """Return the score Z of sums of releases: their difference in standard deviations.
 
-        Sums are cut to [0, km]. So cut, Z does not fall in `treatment` nor rise in `control`.
+        Sums are clipped to [0, km]. Then Z is non-decreasing in `treatment` and non-increasing in
+        `control`.
 
         Parameters
         ----------
@@ -502,7 +504,7 @@ class GroupSequential(Guaranteed, Configuration):
         Returns
         -------
         numpy.ndarray of float
-            Score of each pair; 0 where nothing varies.
+            Score of each pair; 0 if the variance is 0.
 
         Raises
         ------
@@ -532,13 +534,13 @@ class GroupSequential(Guaranteed, Configuration):
         return scores
 
     def _variance(self, look: int, total: Any) -> Any:
-        """Return V at a sum of both arms' cut sums."""
+        """Return V at a sum of both arms' clipped sums."""
         n = look * self.per_look
         p = total / (2 * n)
         return 2 * n * p * (1.0 - p) + look * self.noise_variance
 
     def _ends(self, look: int, score: Floats, futility: bool) -> dict[str, Any]:
-        """Return for each end where a trial with these scores ends so at this look."""
+        """Return for each end whether a trial with these scores ends in this way at this look."""
         bound, last = self.bounds[look - 1], look == self.looks
         efficacy = score >= bound
         never: Any = np.broadcast_to(np.False_, efficacy.shape)
@@ -550,7 +552,7 @@ class GroupSequential(Guaranteed, Configuration):
         return dict(zip(ENDS, (efficacy, harm, idle, none), strict=True))
 
     def decide(self, look: int, treatment: int, control: int) -> str:
-        """Return what sums of releases say at a look.
+        """Return the decision from sums of releases at a look.
 
         Parameters
         ----------
@@ -584,7 +586,7 @@ class GroupSequential(Guaranteed, Configuration):
 
     def _shares(self, name: str, value: float | Sequence[float]) -> tuple[float, ...]:
         shares = check_values(name, value, 0.0, 1.0)
-        shares[shares < SMALLEST] = 0.0  # of less a binomial law would overflow
+        shares[shares < SMALLEST] = 0.0  # smaller shares would overflow in a binomial distribution
         if shares.ndim == 0:
             return (float(shares),) * self.looks
         if shares.shape != (self.looks,):
@@ -598,10 +600,10 @@ class GroupSequential(Guaranteed, Configuration):
         control: float | Sequence[float],
         futility: bool = True,
     ) -> Iterator[LookLaw]:
-        """Compute look by look the joint law of both sums on the trials that go on.
+        """Compute look by look the joint distribution of both sums on the continuing trials.
 
-        The law of look k is that of look k − 1, where no boundary was reached, with the laws of two
-        private counts added. What is left out has probability below 10⁻⁶.
+        The distribution at look k is that at look k − 1, where no boundary was reached, convolved
+        with those of two private counts. The trimmed probability is below 10⁻⁶.
 
         Parameters
         ----------
@@ -610,12 +612,12 @@ class GroupSequential(Guaranteed, Configuration):
         control : float or sequence of float, length K
             Share in the control arm.
         futility : bool
-            Whether trials obey the limit of futility.
+            Whether trials obey the limit for futility.
 
         Yields
         ------
         LookLaw
-            What can be seen at look 1, 2, …, K.
+            The distribution at look 1, 2, …, K.
 
         Raises
         ------
@@ -651,7 +653,7 @@ class GroupSequential(Guaranteed, Configuration):
         control: float | Sequence[float],
         futility: bool = True,
     ) -> Operating:
-        """Return how trials end, for given shares of success.
+        """Return the probabilities of the ends of trials, for given shares of success.
 
         Parameters
         ----------
@@ -660,7 +662,7 @@ class GroupSequential(Guaranteed, Configuration):
         control : float or sequence of float, length K
             Share in the control arm.
         futility : bool
-            Whether trials obey the limit of futility.
+            Whether trials obey the limit for futility.
 
         Returns
         -------
@@ -679,7 +681,7 @@ class GroupSequential(Guaranteed, Configuration):
         >>> design.operating(0.8, 0.8).power < 0.05
         True
         """
-        if type(self)._score is not GroupSequential._score:  # it need not fall in the control
+        if type(self)._score is not GroupSequential._score:  # a custom score may not be monotone
             return self._summed(treatment, control, futility)
         up, down = self._shares("treatment", treatment), self._shares("control", control)
         check_flag("futility", futility)
@@ -704,7 +706,7 @@ class GroupSequential(Guaranteed, Configuration):
         return Operating(self, *map(tuple, found.values()))
 
     def _summed(self, treatment: Any, control: Any, futility: bool) -> Operating:
-        """Return what `operating` does, from all that can be seen at each look."""
+        """Return the result of `operating`, from all sums at each look."""
         found: dict[str, list[float]] = {name: [] for name in ENDS}
         for each in self.laws(treatment, control, futility):
             for name, place in each.end.items():
@@ -712,7 +714,7 @@ class GroupSequential(Guaranteed, Configuration):
         return Operating(self, *(tuple(found[name]) for name in ENDS[:3]))
 
     def _last(self, joint: Floats, a: int, b: int, one: _Count, other: _Count) -> dict[str, float]:
-        """Return how the last look ends: of the control's last count the tails are enough."""
+        """Return the probabilities of the ends at the last look, from tails of the last count."""
         moved, low = _added_to_rows(joint, one.law)
         rows = a + one.first + low + np.arange(moved.shape[0])
         columns = b + other.first + np.arange(moved.shape[1])
@@ -727,9 +729,9 @@ class GroupSequential(Guaranteed, Configuration):
         return chances
 
     def error(self, share: float | Sequence[float]) -> float:
-        """Return the probability that a difference is found where there is none.
+        """Return the probability that a difference is found if there is none.
 
-        Futility is ignored: this is the level, whether a committee obeys it or not.
+        Futility is ignored: this is the level, whether or not a committee obeys it.
 
         Parameters
         ----------
@@ -756,12 +758,12 @@ class GroupSequential(Guaranteed, Configuration):
 
     @checked_arguments
     def error_bound(self, low: Fraction, high: Fraction) -> float:
-        """Return a number that the error stays below at every common share in an interval.
+        """Return an upper bound on the error for every common share in an interval.
 
         The error is a polynomial in the share, between 0 and 1 for all shares. In the angle θ with
         share = sin²θ it is at most ½cosh(2y)^N + ½ in size at a complex θ + iy, for N patients; so
-        its polynomial through Chebyshev's points in θ is within a proved distance. The greatest
-        value of that polynomial is bounded from a fine grid by the inequality of Ehlich and Zeller.
+        its interpolation polynomial at Chebyshev's points in θ is within a proved distance. The
+        maximum of that polynomial is bounded on a fine grid by the inequality of Ehlich and Zeller.
         Proof: :prf:ref:`prop-group-certified`.
 
         Parameters
@@ -774,8 +776,8 @@ class GroupSequential(Guaranteed, Configuration):
         Returns
         -------
         float
-            The bound; it is a proof up to the rounding of floating-point numbers, which is counted
-            with 10⁻⁶ a value.
+            The bound; it is a proof up to floating-point rounding, for which 10⁻⁶ per value is
+            allowed.
 
         Raises
         ------
@@ -809,11 +811,11 @@ class GroupSequential(Guaranteed, Configuration):
 
 
 def _degree(half: float, patients: int) -> tuple[int, float]:
-    """Return a degree for which the interpolation is good enough, and a bound on its error.
+    """Return a sufficient degree for the interpolation, and a bound on its error.
 
     On the ellipse of parameter ρ around [−1, 1] the imaginary part of the angle is at most
-    half·(ρ − 1/ρ)/2, where the function less ½ is at most M = ½cosh(half·(ρ − 1/ρ))^N; the
-    interpolation at n + 1 points is off by at most 4Mρ^(−n)/(ρ − 1) (Trefethen 2013, Theorem 8.2).
+    half·(ρ − 1/ρ)/2, where the function minus ½ is at most M = ½cosh(half·(ρ − 1/ρ))^N; the
+    interpolation error at n + 1 points is at most 4Mρ^(−n)/(ρ − 1) (Trefethen 2013, Theorem 8.2).
     """
     if half == 0.0:
         return 0, 0.0

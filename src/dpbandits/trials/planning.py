@@ -1,4 +1,4 @@
-"""Planning a private trial: samples until the best arm is found, and what privacy costs."""
+"""Planning a private trial: samples until the best arm is found, and the price of privacy."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _COSTS = "patients", "inferior", "excess"
 
 @dataclass(frozen=True)
 class Plan:
-    """How many samples a private trial on given means would take; `plan` makes it.
+    """Samples of a private trial for given means; `plan` makes it.
 
     Attributes
     ----------
     means : tuple of float, length K
-        The means that were assumed.
+        The assumed means.
     epsilon : float
         Privacy budget ε of each person's outcome.
     delta : float
-        Probability δ of a wrong recommendation that is allowed.
+        Allowed probability δ of a wrong recommendation.
     lower_bound : float
         T*_ε·log(1/(2.4δ)): no ε-DP algorithm that errs with probability at most δ on every instance
         takes fewer samples on average.
     lower_bound_free : float
         The same without privacy, ε = ∞.
     free_from : float
-        Least ε at which the two bounds are equal: from there on, privacy is free as far as the
-        lower bound can tell. Infinite if the greatest mean is 1 or another is 0.
+        Least ε at which the two bounds are equal: from there on, privacy is free according to the
+        lower bound. Infinite if the largest mean is 1 or another is 0.
     weights : tuple of float, length K
-        Shares of the samples that the bound's best allocation gives to the arms.
+        Shares of the arms in the optimal allocation of the bound.
     runs : tuple of Identifications
         Simulated trials of the algorithms, private ones first.
 
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def price(self) -> float:
-        """The price of privacy, which is the lower bound at ε over that at ε = ∞."""
+        """The price of privacy: the ratio of the lower bound at ε to that at ε = ∞."""
         return self.lower_bound / self.lower_bound_free
 
     @property
@@ -122,7 +122,7 @@ class Plan:
         ]
         for each in self.as_dict()["algorithms"]:
             mean, low, high, most = each["samples"].values()
-            # no run stops before each arm has been pulled; Student's interval does not know
+            # no run stops before each arm has been pulled, but Student's interval may be lower
             low = low if math.isnan(low) else max(low, len(self.means))
             columns = (_pulls(mean), f"{_pulls(low)} to {_pulls(high)}", _pulls(most))
             wrong = f"{each['wrong']} of {each['trials']}"
@@ -135,7 +135,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """What a private adaptive trial on the patients of a table would take; `plan_trial` makes it.
+    """Private adaptive trials on the patients of a table; `plan_trial` makes it.
 
     Attributes
     ----------
@@ -144,20 +144,20 @@ class TrialPlan:
     epsilon : float
         Privacy budget ε of each patient's outcome.
     delta : float
-        Probability δ of a wrong recommendation that is allowed.
+        Allowed probability δ of a wrong recommendation.
     lower_bound : float
         T*_ε·log(1/(2.4δ)): least average number of patients of any ε-DP algorithm that errs with
         probability at most δ, from an unlimited supply of patients with the table's shares.
     lower_bound_free : float
         The same without privacy, ε = ∞.
     fixed : FixedDesign or None
-        Smallest private design with equal arms and one count of each at the end that is wrong with
-        probability at most δ, from an unlimited supply; it has to know the shares. None above a
-        million patients an arm.
+        Smallest private design with equal arms and one count of each at the end that errs with
+        probability at most δ, from an unlimited supply; it requires known shares. None above a
+        million patients per arm.
     fixed_free : FixedDesign or None
         The same without privacy.
     trials : tuple of Trials
-        What the algorithms do on the patients, private ones first.
+        Trials of the algorithms on the patients, private ones first.
 
     Examples
     --------
@@ -290,12 +290,12 @@ def plan(
     n_jobs: int = 1,
     max_pulls: int = 10**12,
 ) -> Plan:
-    """Say how many samples it takes to find the best treatment under ε-differential privacy.
+    """Estimate the samples needed to find the best treatment under ε-differential privacy.
 
     Parameters
     ----------
     means : sequence of float, length K ≥ 2
-        Probabilities of success that the plan assumes, each in [0, 1]; one is the greatest.
+        Assumed probabilities of success, each in [0, 1], with a unique maximum.
     epsilon : float
         Privacy budget ε > 0 of each person's outcome, ``inf`` without privacy.
     delta : float
@@ -303,22 +303,22 @@ def plan(
     n_runs : int
         Simulated trials of each algorithm, at least 2, for the interval of the mean.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
     max_pulls : int
-        Samples after which a trial that has not stopped is ended; the mean is unknown then.
+        Samples after which a trial that has not stopped is cut off; the mean is then unknown.
 
     Returns
     -------
     Plan
-        Lower bounds, and what the algorithms took in simulation; printed, it is a report.
+        Lower bounds, and the algorithms' samples in simulation; printed, it is a report.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or several means are the greatest.
+        If an argument is out of range, or several means are the largest.
 
     Examples
     --------
@@ -355,12 +355,12 @@ def plan_trial(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> TrialPlan:
-    """Say what adaptive trials on the patients of a table would do, privately and not.
+    """Simulate adaptive trials on the patients of a table, with and without privacy.
 
     Parameters
     ----------
     population : FinitePopulation
-        The patients; ``population.scaled(8)`` asks about eight times as many.
+        The patients; use ``population.scaled(8)`` for eight times as many.
     epsilon : float
         Privacy budget ε > 0 of each patient's outcome, ``inf`` without privacy.
     delta : float
@@ -368,7 +368,7 @@ def plan_trial(
     n_runs : int
         Simulated trials of each algorithm, at least 2.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
@@ -376,7 +376,7 @@ def plan_trial(
     Returns
     -------
     TrialPlan
-        Lower bounds, fixed designs, and what the algorithms did; printed, it is a report.
+        Lower bounds, fixed designs, and the algorithms' results; printed, it is a report.
 
     Raises
     ------

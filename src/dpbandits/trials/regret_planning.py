@@ -1,4 +1,4 @@
-"""Planning for regret: how many patients it takes, how many are lost, how bad a trial can be."""
+"""Planning for regret: patients needed, recoveries lost, and bad trials."""
 
 from __future__ import annotations
 
@@ -26,44 +26,45 @@ from dpbandits.schedules import MOST_PULLS
 
 __all__ = ["Option", "RegretPlan", "plan_regret"]
 
-_LEARNT = 0.5  # share of the regret of a coin; with more, next to nothing is learnt
+_LEARNT = 0.5  # share of a coin's regret above which a trial learns almost nothing
 _CLEARLY = 0.9  # an algorithm that loses less than this share is better than a coin
 _LEVEL = 0.99
-_UNSURE = 1e-9  # probability that an interval misses, if a label rests on it
-_RESOLVED = 0.1  # widest interval of a quantile that is told as a number, over its greater end
-_ENOUGH = 0.01  # half an interval of a mean, over a coin's loss, that no more runs make narrower
+_UNSURE = 1e-9  # probability that an interval misses, if a label depends on it
+_RESOLVED = 0.1  # widest interval, over its upper end, of a quantile that is printed as a number
+_ENOUGH = 0.01  # half width of a mean's interval, over a coin's loss, at which runs end
 _MOST_RUNS = 32_000  # over the number of arms, unless another number is asked for
-_STAGES = 16, 4, 1  # of them a sixteenth is run at first
-_BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # at which one look is planned, for comparison
-_MANY = 1e15  # from here on a number is not written out
-_SHOWN = 12  # treatments that a report has a row for
+_STAGES = 16, 4, 1  # a sixteenth of them is run first
+_BUDGETS = 0.1, 0.3, 1.0, 3.0, math.inf  # for comparison, one look is planned for these
+_MANY = 1e15  # larger numbers are not written out
+_SHOWN = 12  # most treatments with a row in a report
 _ROW = "{:9} {:>9} {:>20} {:>22} {:>7}  {}".format
 _ARM_ROW = "{:9} {:>9} {:>9} {:>20} {:>15} {:>17}".format
 _LOOK_ROW = "{:>22} {:>11} {:>14}".format
 
 
 class Option(NamedTuple):
-    """What one algorithm would cost.
+    """Losses of one algorithm.
 
     Attributes
     ----------
     runs : Runs
         Simulated trials.
     mean : float
-        Recoveries lost on average, against giving everybody the best arm: computed for one look,
+        Recoveries lost on average, compared with the best arm for everybody: computed for one look,
         simulated for the others.
     low95, high95 : float
-        Student's interval of the simulated mean, and the mean itself where it is computed.
+        Student's interval of the simulated mean, or the mean itself if it is computed.
     worst : float
-        What 99 of 100 trials lose at most: simulated ones, but for one look, whose law is known.
+        Largest loss of 99 in 100 trials: simulated, except for one look, whose distribution is
+        known.
     worst_low95, worst_high95 : float
-        Interval between two order statistics, and the number itself where it is computed.
+        Interval between two order statistics, or the number itself if it is computed.
     mean_surely, worst_surely : tuple of float
-        The two intervals again, which miss with a probability of about and at most 10⁻⁹.
+        The two intervals again, with error probabilities of about, and at most, 10⁻⁹.
     proved : float
         Bound on the mean.
     kept : tuple of float, length K, or None
-        Probability of each arm that one look keeps it, if it is one look.
+        Probability that one look keeps each arm, if it is one look.
 
     Examples
     --------
@@ -92,28 +93,28 @@ class Option(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Half the width of the mean's interval: 0 where the mean is computed."""
+        """Half the width of the mean's interval: 0 if the mean is computed."""
         return (self.high95 - self.low95) / 2
 
     @property
     def resolved(self) -> bool:
-        """Whether the interval of `worst` is at most a tenth of its greater end wide."""
+        """Whether the width of the interval of `worst` is at most a tenth of its upper end."""
         return self.worst_high95 - self.worst_low95 <= _RESOLVED * self.worst_high95
 
     @property
     def algorithm(self) -> RegretAlgorithm:
-        """What is played."""
+        """The algorithm."""
         return self.runs.algorithm
 
 
 @dataclass(frozen=True)
 class RegretPlan:
-    """What adaptive treatment of a number of patients would cost; `plan_regret` makes it.
+    """Losses of adaptive treatment of a number of patients; `plan_regret` makes it.
 
     Attributes
     ----------
     means : tuple of float, length K
-        The means that were assumed.
+        The assumed means.
     patients : int
         Number T of patients.
     epsilon : float
@@ -121,21 +122,21 @@ class RegretPlan:
     rates : tuple of float, length K
         d_ε of each worse arm against the best, the evidence in one outcome; 0 for the best.
     needed : tuple of float, length K
-        log T/d_ε for each worse arm, about half to twice of which an adaptive algorithm gives it;
-        0 for the best.
+        log T/d_ε for each worse arm, whose patients in an adaptive algorithm are about half to
+        twice that; 0 for the best.
     coin : float
         Recoveries lost if every patient's arm is drawn at random.
     options : tuple of Option
         The algorithms; the non-private one, for comparison, comes last.
     robust : tuple of (tuple of float, float)
-        Other means, whose gaps are half and twice as large, and what one look of the planned size
-        loses on average if they are the true ones.
+        Other means, whose gaps are half and twice as large, and the mean loss of one look of the
+        planned size if they are the true ones.
     robust_imed : tuple of float
-        What DP-IMED, which guesses nothing, loses on these means, by simulation.
+        Simulated loss of DP-IMED, which needs no guess, on these means.
     robust_surely : tuple of (float, float)
-        Intervals of these, which miss with a probability of about 10⁻⁹.
+        Intervals of these, with error probability about 10⁻⁹.
     budgets : tuple of (float, float)
-        Other budgets ε, and what one look loses on average whose size is planned for them.
+        Other budgets ε, and the mean loss of one look with a size planned for them.
 
     Examples
     --------
@@ -170,10 +171,10 @@ class RegretPlan:
 
     @property
     def contenders(self) -> tuple[Option, ...]:
-        """The private options that may have the least mean: the others surely lose more.
+        """The private options that may have the least mean: the others certainly lose more.
 
-        One look is one only if it may also lose less than DP-IMED where gaps are half or twice as
-        large as was guessed.
+        One look is included only if it may also lose less than DP-IMED when gaps are half or twice
+        as large as guessed.
         """
         looks = [robust for _, robust in self.robust]
         least, greatest = zip(*self.robust_surely, strict=True)
@@ -187,14 +188,14 @@ class RegretPlan:
 
     @property
     def choice(self) -> Option | None:
-        """The only contender: none, if the runs do not tell several apart."""
+        """The only contender; None if the runs do not separate several."""
         return self.contenders[0] if len(self.contenders) == 1 else None
 
     @property
     def safest_contenders(self) -> tuple[Option, ...]:
-        """The private options of which 99 in 100 trials may lose least.
+        """The private options with the least loss of 99 in 100 trials, up to their intervals.
 
-        Of those that lose on average at most 90 % of what a coin loses, if there is one.
+        Only options whose mean loss is at most 90 % of a coin's are considered, if there are any.
         """
         limit = _CLEARLY * self.coin
         some = tuple(option for option in self.private if option.mean_surely[0] <= limit)
@@ -208,17 +209,17 @@ class RegretPlan:
 
     @property
     def safest(self) -> Option | None:
-        """The only one of these: none, if the runs do not tell several apart."""
+        """The only one of these; None if the runs do not separate several."""
         return self.safest_contenders[0] if len(self.safest_contenders) == 1 else None
 
     @property
     def left(self) -> float:
-        """The share of a coin's loss that is left: with the choice, or the best of several."""
+        """The remaining share of a coin's loss, with the choice or the best of several."""
         return min(option.mean for option in self.contenders) / self.coin
 
     @property
     def learns(self) -> bool:
-        """Whether some contender may lose at most half of what a coin loses."""
+        """Whether some contender may lose at most half of a coin's loss."""
         return any(o.mean_surely[0] <= _LEARNT * self.coin for o in self.contenders)
 
     def as_dict(self) -> dict[str, Any]:
@@ -325,7 +326,7 @@ class RegretPlan:
         return "\n".join(lines)
 
     def _treatments(self) -> list[str]:
-        """Return a table of the treatments: how hard to tell from the best, how often kept."""
+        """Return a table of the treatments: evidence against the best, and odds of being kept."""
         look, best = self.look, max(self.means)
         assert isinstance(look.algorithm, ExploreThenCommit) and look.kept is not None
         lines = [
@@ -348,7 +349,7 @@ class RegretPlan:
         return lines
 
     def _legend(self) -> list[str]:
-        """Return what the columns mean."""
+        """Return the meaning of the columns."""
         numbers = sorted({o.runs.n_runs for o in self.options if o is not self.look})
         trials = " to ".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1])))
         return [
@@ -367,7 +368,7 @@ class RegretPlan:
         ]
 
     def _verdict(self) -> list[str]:
-        """Return how much of a coin's loss is left, and what to do if it is much."""
+        """Return the remaining share of a coin's loss, and advice if it is large."""
         free = next(o for o in reversed(self.options) if isinstance(o.algorithm, DPIMED))
         several = [" or ".join(_labels(some)) for some in (self.contenders, self.safest_contenders)]
         lines = []
@@ -384,7 +385,7 @@ class RegretPlan:
             cure = "more patients"
             if free.mean <= _LEARNT * self.coin:
                 cure = "a larger ε or more patients"
-            best_first = sorted(self.means, reverse=True)  # as a plan of two arms has them
+            best_first = sorted(self.means, reverse=True)  # the order of a plan of two arms
             means = ",".join(f"{mean:g}" for mean in best_first)
             asked = "--design fixed" if len(self.means) == 2 else "--delta 0.05"
             lines.append(
@@ -396,7 +397,7 @@ class RegretPlan:
 
     @property
     def most(self) -> float:
-        """The largest loss there can be: everybody gets the worst arm."""
+        """The largest possible loss: everybody gets the worst arm."""
         return self.patients * (max(self.means) - min(self.means))
 
 
@@ -413,13 +414,13 @@ def _labels(options: Sequence[Option]) -> list[str]:
 
 
 def _not_worse(options: Sequence[Option]) -> tuple[Option, ...]:
-    """Return the options that may have the least mean of them."""
+    """Return the options that may have the least mean."""
     least = min(option.mean_surely[1] for option in options)
     return tuple(option for option in options if option.mean_surely[0] <= least)
 
 
 def _other_gaps(means: Sequence[float], factor: float) -> tuple[float, ...]:
-    """Return means with the same best one, and gaps that are multiplied, down to a mean of 0."""
+    """Return means with the same best one and scaled gaps, truncated at 0."""
     best = max(means)
     return tuple(max(best - factor * (best - mean), 0.0) for mean in means)
 
@@ -432,26 +433,26 @@ def plan_regret(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> RegretPlan:
-    """Say what it costs to treat patients while learning, under ε-differential privacy.
+    """Estimate the cost of treating patients while learning, under ε-differential privacy.
 
-    For DP-IMED, DP-KLUCB, DP-SE and one look: recoveries lost on average and in the worst of a
-    hundred trials, and what is proved. Arms come in random order, so that ties favour none. An
-    algorithm is called the choice, or its bad trial the smallest, only if intervals that miss with
-    a probability of 10⁻⁹ do not overlap: no two seeds contradict each other.
+    For DP-IMED, DP-KLUCB, DP-SE and one look it computes the recoveries lost on average and in the
+    worst of a hundred trials, and the proved bounds. Arms are in random order, so that ties favour
+    none. An algorithm is called the choice, or its bad trial the smallest, only if intervals with
+    error probability 10⁻⁹ do not overlap: no two seeds contradict each other.
 
     Parameters
     ----------
     means : sequence of float, length K ≥ 2
-        Probabilities of success that the plan assumes, each in [0, 1]; one is the greatest.
+        Assumed probabilities of success, each in [0, 1], with a unique maximum.
     patients : int
         Number T of patients, from K to 2^62.
     epsilon : float
         Privacy budget ε > 0 of each patient's outcome, ``inf`` without privacy.
     n_runs : int, optional
-        Simulated trials of each algorithm, at least 2. If none is given, as many as it takes to
-        resolve what is printed, from 2000/K to 32 000/K.
+        Simulated trials of each algorithm, at least 2. By default as many as needed to resolve the
+        printed numbers, from 2000/K to 32 000/K.
     seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
+        Entropy of the root seed: one or more integers of at least 0.
     n_jobs : int
         Number of workers: processes, unless ``joblib.parallel_config`` says otherwise. −1 is all
         processors.
@@ -464,7 +465,7 @@ def plan_regret(
     Raises
     ------
     ValueError
-        If an argument is out of range, or several means are the greatest.
+        If an argument is out of range, or several means are the largest.
 
     Examples
     --------
@@ -533,7 +534,7 @@ def plan_regret(
 
 
 def _is_open(plan: RegretPlan, option: Option) -> bool:
-    """Whether more runs of an option would say more of what is printed."""
+    """Whether more runs of an option would sharpen the printed numbers."""
     if option is plan.look:
         return False
     low, high = option.mean_surely
@@ -544,13 +545,13 @@ def _is_open(plan: RegretPlan, option: Option) -> bool:
 
 
 def _surely(finals: Floats) -> tuple[float, float]:
-    """Return the interval of a mean on which labels rest."""
+    """Return the interval of a mean that labels depend on."""
     _, low, high = mean_interval(finals, 1 - _UNSURE)
     return float(low), float(high)
 
 
 def _option(runs: Runs, instance: BernoulliInstance, patients: int) -> Option:
-    """Return what the runs of an algorithm say, and what is proved of it."""
+    """Return the results of an algorithm's runs, and its proved bound."""
     finals: Floats = runs.regret[:, -1]
     mean, low, high = (float(x) for x in mean_interval(finals, 0.95))
     surely = _surely(finals)

@@ -1,4 +1,4 @@
-"""A group-sequential trial that is running: looks, releases, decisions, and what is published."""
+"""A running group-sequential trial: looks, releases, decisions, and estimates."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ["TrialLook", "RunningTrial"]
 _FORMAT = "dpbandits group-sequential trial, 1"
 _ARMS = ("treatment", "control")
 _EVENTS = ("deaths", "survivors")
-_OVER = ("efficacy", "harm", "none")  # futility binds nobody: the trial may go on
+_OVER = ("efficacy", "harm", "none")  # futility is not binding: the trial may continue
 
 
 class TrialLook(NamedTuple):
-    """What one look released and decided: all that may leave the statistician's room.
+    """Releases and decision of one look: all that may be disclosed.
 
     Attributes
     ----------
@@ -77,22 +77,22 @@ class TrialLook(NamedTuple):
 
 
 class RunningTrial:
-    """A trial on your own counts, look by look; it holds releases, and never a true count.
+    """A trial on your own counts, look by look; it stores releases, and never a true count.
 
     Parameters
     ----------
     design : GroupSequential
         The design, fixed before the first patient.
     releases : sequence of pairs of int, optional
-        What earlier looks released: treatment and control.
+        Releases of earlier looks: treatment and control.
     events : {"deaths", "survivors"}, optional
-        What the hospital counts, for those who hand counts over in words; `look` takes successes.
+        Kind of events that the hospital counts, for the command line; `look` takes successes.
     assumed : pair of float, optional
-        Shares of success that the plan assumed: treatment and control. They say which arm is which.
+        Shares of success assumed in the plan: treatment and control. They show which arm is which.
     level : float, optional
-        Level of the interval that fits the plan's test.
+        Level of the interval that matches the plan's test.
     rehearsal : bool
-        Whether noise of an earlier look can be repeated, so that nothing is private.
+        Whether the noise of an earlier look can be repeated, so that nothing is private.
 
     Raises
     ------
@@ -162,27 +162,27 @@ class RunningTrial:
 
     @property
     def events(self) -> str | None:
-        """What the hospital counts, if the plan said so."""
+        """Kind of events that the hospital counts, if set in the plan."""
         return self._events
 
     @property
     def assumed(self) -> tuple[float, float] | None:
-        """Shares of success of treatment and control that the plan assumed, if it is known."""
+        """Shares of success of treatment and control assumed in the plan, if known."""
         return self._assumed
 
     @property
     def level(self) -> float:
-        """Level of the intervals that fit the plan's test; 0.9 if the plan is not known."""
+        """Level of the intervals that match the plan's test; 0.9 if the plan is unknown."""
         return 0.9 if self._level is None else self._level
 
     @property
     def rehearsal(self) -> bool:
-        """Whether a look had noise that can be repeated: then nothing is private."""
+        """Whether a look had repeatable noise, so that nothing is private."""
         return self._rehearsal
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised of all releases: that of the design, and nothing in a rehearsal."""
+        """Promised privacy of all releases: that of the design, or none in a rehearsal."""
         return NO_PRIVACY if self._rehearsal else self._design.guarantee
 
     @property
@@ -192,7 +192,7 @@ class RunningTrial:
 
     @property
     def looks(self) -> tuple[TrialLook, ...]:
-        """What each look so far released and decided."""
+        """Releases and decision of each look so far."""
         found, one, other = [], 0, 0
         for number, (treatment, control) in enumerate(self._releases, 1):
             one, other = one + treatment, other + control
@@ -204,7 +204,7 @@ class RunningTrial:
 
     @property
     def decision(self) -> str:
-        """What the last look decided; "continue" before the first."""
+        """Decision of the last look; "continue" before the first."""
         return self.looks[-1].decision if self._releases else "continue"
 
     def look(
@@ -216,21 +216,22 @@ class RunningTrial:
     ) -> TrialLook:
         """Release the counts of one look, with noise, and decide.
 
-        A look that is repeated, left out, after the end, or of another size than planned is
-        refused, and nothing is released. A decision for futility is no end: it binds nobody.
+        A look that is repeated, skipped, after the end, or of another size than planned raises an
+        error, and nothing is released. A decision for futility does not end the trial: it is not
+        binding.
 
         Parameters
         ----------
         number : int
-            Number of the look: one more than there were.
+            Number of the look: one more than the looks so far.
         treatment : tuple of int
             Successes, and patients, of the treatment arm in this look alone.
         control : tuple of int
             The same of the control arm.
         rng : numpy.random.Generator, optional
-            Source of the noise, for rehearsals: whoever knows its seed can take the noise away, and
-            the trial says from then on that it is a rehearsal. Without one the noise comes from
-            the operating system's secure generator.
+            Source of the noise, for rehearsals: anyone who knows its seed can subtract the noise,
+            and the trial is marked as a rehearsal from then on. By default noise comes from the
+            operating system's secure generator.
 
         Returns
         -------
@@ -240,7 +241,7 @@ class RunningTrial:
         Raises
         ------
         ValueError
-            If the look is refused.
+            If the look is rejected.
 
         Examples
         --------
@@ -293,7 +294,7 @@ class RunningTrial:
         Parameters
         ----------
         level : float, optional
-            Probability with which an interval is to hold the difference; by default that of the
+            Probability with which an interval should contain the difference; by default that of the
             trial.
 
         Returns
@@ -327,7 +328,7 @@ class RunningTrial:
         Returns
         -------
         str
-            What `from_json` reads. No true count is in it, and no noise.
+            The text for `from_json`. It contains neither true counts nor noise.
 
         Examples
         --------
@@ -360,7 +361,7 @@ class RunningTrial:
         Parameters
         ----------
         text : str
-            What `to_json` returned.
+            Text returned by `to_json`.
 
         Returns
         -------
@@ -397,7 +398,7 @@ class RunningTrial:
             fields["epsilon"] = math.inf
         try:
             design = GroupSequential(**fields)
-        except TypeError as error:  # another name, or one too few
+        except TypeError as error:  # a wrong or missing name
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
         told = {"events": events, "assumed": assumed, "level": level, "rehearsal": rehearsal}
         return cls(design, releases, **told)
