@@ -1,10 +1,10 @@
-"""Where the command ``dpbandits`` begins, before the package is read: Ctrl-C prints one line."""
+"""Entry point of the command ``dpbandits``, without the package, so that Ctrl-C prints one line."""
 
 import sys
 
 
 def main() -> int:
-    """Read the package, and run its command line; say in a line when something is compiled.
+    """Import the package, and run its command line; print a line when something is compiled.
 
     Returns
     -------
@@ -15,7 +15,7 @@ def main() -> int:
         from numba.core import event
 
         class Said(event.Listener):
-            """Says that something is compiled when it first is; what the disk has is silent."""
+            """Prints a line when something is first compiled, but not if it is cached on disk."""
 
             said = False
 

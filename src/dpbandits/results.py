@@ -1,4 +1,4 @@
-"""Results of replicates as a line of text, a table in a notebook, a file, a frame, a picture."""
+"""Results of replicates as a line of text, a notebook's table, a file, a data frame, a picture."""
 
 from __future__ import annotations
 
@@ -27,14 +27,12 @@ class Replicates:
     """
 
     def summary_fields(self) -> tuple[str, str, Mapping[str, Any]]:
-        """Return what was played, on what, and numbers that sum it up.
+        """Return descriptions of the algorithm and the instance, and summary statistics.
 
         Returns
         -------
-        played, on : str
-            In words.
-        numbers : mapping of str to object
-            A few numbers by their names.
+        played, on : str The descriptions. numbers : mapping of str to object
+            The statistics by name.
         """
         raise TypeError(f"{type(self).__name__} has nothing to tell")
 
@@ -44,12 +42,12 @@ class Replicates:
         Returns
         -------
         dict of str to array
-            The columns by their names.
+            The columns by name.
         """
         raise TypeError(f"{type(self).__name__} has no columns")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the replicates to a file: a row for each run, or, of `Runs`, for each checkpoint.
+        """Write the replicates to a file: a row for each run, or, for `Runs`, for each checkpoint.
 
         Parameters
         ----------
@@ -62,12 +60,12 @@ class Replicates:
         write_atomically(path, "\n".join(lines) + "\n")
 
     def to_frame(self) -> Any:
-        """Return the replicates as a frame of pandas, with the rows of `to_csv`.
+        """Return the replicates as a pandas data frame, with the rows of `to_csv`.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each run, or, of `Runs`, for each checkpoint.
+            A row for each run, or, for `Runs`, for each checkpoint.
 
         Raises
         ------
@@ -81,17 +79,17 @@ class Replicates:
         return pandas.DataFrame(self.columns())
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the replicates: here the share of runs that ended by each time.
+        """Draw the replicates: by default the share of runs that ended by each time.
 
         Parameters
         ----------
         axes : matplotlib.axes.Axes, optional
-            Where; without it, in a new figure.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Where it was drawn.
+            The axes.
         """
         axes = axes_of(axes)
         name, times = next(iter(self.columns().items()))
@@ -136,7 +134,7 @@ def axes_of(axes: Any) -> Any:
 
 
 def _cell(value: float) -> str:
-    """Return a number as it is read back: True and False are 1 and 0."""
+    """Format a number so that it can be read back: True and False as 1 and 0."""
     return repr(int(value) if isinstance(value, bool) else value)
 
 

@@ -1,8 +1,7 @@
-"""Checks for an algorithm of your own, in the manner of scikit-learn's ``check_estimator``.
+"""Checks for a custom algorithm, in the manner of scikit-learn's ``check_estimator``.
 
 `check_algorithm` runs it on every kind of instance, compares its accelerators with its plain
-program, its mean regret with its bound, and has the auditor look for a violation of what it
-declares.
+program, its mean regret with its bound, and audits its declared privacy.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from dpbandits.rewards.laws import TwoPointLaw, UniformLaw
 __all__ = ["AlgorithmCheckError", "AlgorithmChecks", "check_algorithm"]
 
 MEANS = (0.8, 0.5, 0.2)
-"""Means of the arms that are tried, on all but the bounded instance."""
+"""Means of the arms of all instances except the bounded one."""
 
 _Check = Callable[[RegretAlgorithm, int, int, int, float], str]
 
 
 class AlgorithmCheckError(AssertionError):
-    """An algorithm does not do what the package relies on, or what it declares.
+    """An algorithm violates the package's assumptions, or its own declarations.
 
     Examples
     --------
@@ -47,16 +46,14 @@ class AlgorithmCheckError(AssertionError):
 
 @dataclass(frozen=True)
 class AlgorithmChecks:
-    """What was checked of an algorithm, and found in order.
+    """Passed checks of an algorithm.
 
     Attributes
     ----------
     label : str
-        What was checked.
-    passed : tuple of (str, str)
-        Each check, and what was seen.
+        Name of the algorithm. passed : tuple of (str, str) Each check, and its observation.
     audit : Audit or None
-        The audit of what it declares; None if it declares no privacy.
+        The audit of its declared privacy; None if it declares none.
 
     Examples
     --------
@@ -87,20 +84,20 @@ def check_algorithm(
     seed: Annotated[int, whole(0)] = 0,
     failure: Fraction = 1e-6,
 ) -> AlgorithmChecks:
-    """Check an algorithm for regret: what the package relies on, and what the algorithm declares.
+    """Check a regret algorithm: the package's assumptions, and the algorithm's declarations.
 
-    It survives a copy to a worker process; it plays arms with rewards of 0 and 1, with rewards in
-    between, a table and a function, also for as few pulls as there are arms; the same seed gives
-    the same runs, and when somebody looks at them changes nothing; each of its accelerators has the
-    plain program's law; its mean regret is no larger than its bound; and the auditor finds no
-    violation of its guarantee. An algorithm for heavy tails is not for these instances.
+    The checks are: it can be copied to a worker process; it plays arms with rewards of 0 and 1,
+    with rewards in between, a table and a function, also for as few pulls as there are arms; the
+    same seed gives the same runs, whatever the checkpoints; each of its accelerators has the plain
+    program's distribution; its mean regret is at most its bound; and the auditor finds no violation
+    of its guarantee. Algorithms for heavy tails do not accept these instances.
 
     Parameters
     ----------
     algorithm : RegretAlgorithm
         The algorithm, configured; small ε and short phases make an audit sharper.
     horizon : int
-        Horizon T of the runs that are compared, at least 10.
+        Horizon T of the compared runs, at least 10.
     n_runs : int
         Runs of the plain program, and of each accelerator, at least 10.
     audit_runs : int
@@ -108,25 +105,25 @@ def check_algorithm(
     seed : int
         Entropy of the root seed.
     failure : float
-        Probability, in (0, 1), with which each statistical check may fail an algorithm that is in
-        order: a comparison of laws, one of mean and bound, the audit.
+        Probability, in (0, 1), with which each statistical check may fail for a correct algorithm:
+        a comparison of distributions, one of mean and bound, the audit.
 
     Returns
     -------
     AlgorithmChecks
-        What was checked; it prints as a list, and the audit with its coverage and power.
+        The passed checks; it prints as a list, and the audit with its coverage and power.
 
     Raises
     ------
     AlgorithmCheckError
-        At the first check that fails: it names the algorithm, and what was seen.
+        At the first failed check: the message contains the algorithm and the observation.
 
     Notes
     -----
-    That all checks pass proves neither the guarantee nor the bound. Two laws are compared by the
-    pulls of the best arm at the horizon: the greatest difference of their distribution functions is
-    at most √(2·log(4/failure)/n_runs), by the inequality of Dvoretzky, Kiefer, Wolfowitz and
-    Massart for each. A difference of less than that is not noticed.
+    Passing all checks proves neither the guarantee nor the bound. Two distributions are compared by
+    the pulls of the best arm at the horizon: the largest difference of their empirical distribution
+    functions is at most √(2·log(4/failure)/n_runs), by the Dvoretzky–Kiefer–Wolfowitz–Massart
+    inequality for each. Smaller differences go unnoticed.
 
     Examples
     --------
@@ -157,14 +154,14 @@ def _arms() -> instances.BernoulliInstance:
 
 
 def _copies(algorithm: RegretAlgorithm, *_: Any) -> str:
-    """Copy it as workers get it."""
+    """Copy it by pickling, as for workers."""
     try:
         copy = pickle.loads(pickle.dumps(algorithm))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise _fail(algorithm, f"cannot be sent to a worker process: {error}") from error
     try:
         same = copy == algorithm and hash(copy) == hash(algorithm)
-    except TypeError:  # a dataclass that is not frozen has no hash
+    except TypeError:  # a dataclass that is not frozen is not hashable
         same = False
     if not same:
         raise _fail(algorithm, "a copy differs; allowed: a frozen dataclass")
@@ -172,7 +169,7 @@ def _copies(algorithm: RegretAlgorithm, *_: Any) -> str:
 
 
 def _kinds(horizon: int) -> Iterator[tuple[str, Any]]:
-    """Return an instance of each kind, anew: tables and functions are used up."""
+    """Yield a fresh instance of each kind: tables and functions are consumed."""
     yield "Bernoulli", _arms()
     yield "bounded", instances.bounded([UniformLaw(1.0, 0.4, 1.0), TwoPointLaw(1.0, 0.0, 0.9, 0.5)])
     rows = np.random.default_rng(0).random((len(MEANS), horizon))
@@ -181,7 +178,7 @@ def _kinds(horizon: int) -> Iterator[tuple[str, Any]]:
 
 
 def _played(algorithm: RegretAlgorithm, horizon: int, _: int, seed: int, failure: float) -> str:
-    """Play each kind of instance; the base counts the pulls."""
+    """Play each kind of instance; the base class counts the pulls."""
     names = []
     for name, instance in _kinds(horizon):
         try:
@@ -206,7 +203,7 @@ def _short(algorithm: RegretAlgorithm, *_: Any) -> str:
 
 
 def _repeated(algorithm: RegretAlgorithm, horizon: int, _: int, seed: int, failure: float) -> str:
-    """Play twice with one seed, looked at often and once."""
+    """Play with one seed, twice with the same checkpoints and once with more."""
     often = np.unique(np.geomspace(1, horizon, 20).astype(np.int64))
 
     def pulls(times: Any) -> Any:
@@ -222,7 +219,7 @@ def _repeated(algorithm: RegretAlgorithm, horizon: int, _: int, seed: int, failu
 
 
 def _distance(one: Floats, other: Floats) -> float:
-    """Return the greatest difference of two empirical distribution functions."""
+    """Return the largest difference of two empirical distribution functions."""
     points = np.concatenate([one, other])
     shares = [np.searchsorted(np.sort(x), points, "right") / x.size for x in (one, other)]
     return float(np.abs(shares[0] - shares[1]).max())
@@ -258,7 +255,7 @@ def _accelerated(
 def _bounded(
     algorithm: RegretAlgorithm, horizon: int, n_runs: int, seed: int, failure: float
 ) -> str:
-    """Compare the mean regret with the bound: Hoeffding, as regret is between 0 and T·Δ."""
+    """Compare the mean regret with the bound by Hoeffding, as regret is between 0 and T·Δ."""
     arms = _arms()
     bound = float(np.asarray(algorithm.regret_bound(arms, horizon)))
     if bound == math.inf:
