@@ -65,7 +65,7 @@ _PLAIN = ("", "full", "refreshed", "calibrated", "tree-tight, calibrated")
 
 
 def name_of(algorithm: str, variant: str) -> str:
-    """Return what stands beside a curve."""
+    """Return the label of a curve."""
     name = algorithm.removeprefix("DP-UCB-")
     if variant in _PLAIN:
         return name
@@ -73,7 +73,7 @@ def name_of(algorithm: str, variant: str) -> str:
 
 
 def _with_looks(lines: Lines) -> Iterator[tuple[Line, Look, bool]]:
-    """Yield the lines of a panel, each with its look and whether it is its algorithm's first."""
+    """Yield the lines of a panel, each with its style and whether it is its algorithm's first."""
     seen: Counter[str] = Counter()
     for line in lines:
         place = seen[line.algorithm]
@@ -84,8 +84,8 @@ def _with_looks(lines: Lines) -> Iterator[tuple[Line, Look, bool]]:
 def variants_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
     """Make the table that `variants_over_time` draws; the main variants of algorithms come first.
 
-    It has the ``time`` and ``mean`` of each case, and, of main variants only, ``low`` and ``high``,
-    the band of the runs, and ``bound``, the proved bound.
+    It contains the ``time`` and ``mean`` of each case, and, for main variants only, ``low`` and
+    ``high``, the band of the runs, and ``bound``, the proved bound.
     """
     curves: dict[Case, Mapping[str, object]] = {}
     for key, result in runs.items():
@@ -105,7 +105,7 @@ def variants_over_time(
 ) -> Figure:
     """Draw the mean regret over time of every variant, main ones with the band of their runs.
 
-    The table is made by `variants_table`; theory is the upper bounds of main variants.
+    The table is made by `variants_table`; ``theory`` draws the upper bounds of main variants.
     """
 
     def curves(lines: Lines) -> Iterator[TimeCurve]:
@@ -124,7 +124,7 @@ def variants_over_time(
 
 # -------------------------------------------------------------------------------------- spread
 
-_COLUMN = 0.24  # share of a panel's width that the numbers take
+_COLUMN = 0.24  # share of a panel's width reserved for the numbers
 
 
 def spread_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
@@ -145,11 +145,11 @@ def spread_table(runs: Mapping[Case, Runs]) -> pd.DataFrame:
 def spread_at_horizon(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw a row for each case: its regret at the horizon, and how far its runs lie apart.
+    """Draw a row for each case: its regret at the horizon, and the spread of its runs.
 
-    A dot stands at the mean, a bar holds the central 90 % of the runs, and a line goes from the
-    least to the greatest; their difference is the number at the right. The table is made by
-    `spread_table`; the first case of a panel stands at the top.
+    A dot marks the mean, a bar the central 90 % of the runs, and a line the range from the least to
+    the greatest; their difference is the number at the right. The table is made by `spread_table`;
+    the first case of a panel is at the top.
     """
     titles = chosen_panels(titles, panels)
     by_panel = lines_of(table, titles, LABELS)

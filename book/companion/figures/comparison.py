@@ -1,7 +1,7 @@
-"""Head to head: races of regret over time, tails of single runs, and maps of who is best.
+"""Comparisons: regret over time, tails of single runs, and maps of the best algorithm.
 
-Keys of runs are (panel, instance, number of arms, ε, algorithm, variant); a table has these
-labels, and what its function says.
+Keys of runs are (panel, instance, number of arms, ε, algorithm, variant); a table has these labels,
+and the columns that its function describes.
 """
 
 import math
@@ -102,10 +102,11 @@ def look_of(algorithm: str, variant: str = "") -> Look:
 
 
 def race_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
-    """Make the table of `race_figure`, of two runs or more of each case.
+    """Make the table of `race_figure` from two or more runs of each case.
 
-    It has ``n_runs``, ``time`` from where the figure begins, ``mean``, its standard ``error``, and
-    the ends ``low``, ``high`` of the central 90 % of the runs, with five significant digits.
+    It contains ``n_runs``, ``time`` from the start of the figure on, ``mean``, its standard
+    ``error``, and the ends ``low``, ``high`` of the central 90 % of the runs, with five significant
+    digits.
     """
 
     def columns(found: Runs) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def race_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
 def race_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw mean regret over time, each mean with its 95 % interval, of `race_table`."""
+    """Draw mean regret over time, each mean with its 95 % interval, from `race_table`."""
     return draw_panels(table, titles, panels, _race, (PULLS, REGRET), size=(4.9, 3.7))
 
 
@@ -134,8 +135,8 @@ def _race(axes: Axes, lines: Lines) -> PanelRange:
     for line in lines:
         look, mean = look_of(line.algorithm, line.variant), line.mean
         width = stats.t.ppf(0.975, line.n_runs - 1) * line.error
-        low = np.maximum(mean - width, mean / 100)  # few runs may reach below 0
-        alpha = 0.25 if look.width > 1.3 else 0.07  # what is not ranked stays behind
+        low = np.maximum(mean - width, mean / 100)  # with few runs it may be negative
+        alpha = 0.25 if look.width > 1.3 else 0.07  # unranked curves are faint
         style: dict[str, Any] = {"color": look.colour, "alpha": alpha, "linewidth": 0}
         axes.fill_between(line.time, low, mean + width, **style)
         marked(axes, line.time, mean, look, markevery=(2, 5), markersize=5.0)
@@ -146,7 +147,7 @@ def _race(axes: Axes, lines: Lines) -> PanelRange:
 
 
 def _label(line: Line) -> str:
-    """Write the name of a curve; one that is not private, or in a weaker sense, says so."""
+    """Return the name of a curve, marked if it is not private or private in a weaker sense."""
     text = _NAMES.get(line.algorithm, line.algorithm)
     if line.variant:
         return f"{text}, {line.variant}"
@@ -163,8 +164,8 @@ _POINTS = 50
 def tail_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
     """Make the table of `tail_figure`.
 
-    It has a ``regret`` at the horizon; the ``share`` of runs with so much or more, and the ends
-    ``low``, ``high`` of its 95 % interval (Clopper and Pearson).
+    It contains a ``regret`` at the horizon; the ``share`` of runs with at least that much, and the
+    ends ``low``, ``high`` of its 95 % interval (Clopper and Pearson).
     """
 
     def columns(found: Runs) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def tail_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
         high = np.ones(above.size)
         high[1:] = stats.beta.isf(0.025, above[1:] + 1, n_runs - above[1:])
         low = stats.beta.ppf(0.025, above, n_runs - above + 1)
-        regret = every[n_runs - above]  # so many runs have this regret or more
+        regret = every[n_runs - above]  # number of runs with this regret or more
         return {"regret": regret, "share": above / n_runs, "low": low, "high": high}
 
     return tabulate(runs, columns, LABELS)
@@ -215,7 +216,7 @@ LEARNT = 0.5
 
 
 class Place(NamedTuple):
-    """A setting of a map, in which algorithms meet: its panel, ε, and gap of the second best."""
+    """A setting of a map: its panel, ε, and the gap of the second best arm."""
 
     panel: str
     epsilon: float
@@ -227,9 +228,9 @@ def _least_gap(instance: Arms) -> float:
 
 
 def regret_map_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
-    """Make the table of `best_map`, a row for each case, of two runs or more.
+    """Make the table of `best_map`, a row for each case, from two or more runs.
 
-    It has ``gap``, the gap of the second best arm; the columns of `Runs.final`; ``error``, the
+    It contains ``gap``, the gap of the second best arm; the columns of `Runs.final`; ``error``, the
     standard error of the mean; ``n_runs``; and ``at_random``, the regret of playing at random.
     """
 
@@ -247,7 +248,7 @@ def regret_map_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
 
 
 def identification_map_table(found: Mapping[Any, Identifications]) -> pd.DataFrame:
-    """Make the table of `best_map`, a row for each case, of two runs or more.
+    """Make the table of `best_map`, a row for each case, from two or more runs.
 
     Keys have δ between ε and the algorithm. The table has ``gap``, the gap of the second best
     arm, and the columns of `Identifications.summary`.
@@ -262,7 +263,7 @@ def identification_map_table(found: Mapping[Any, Identifications]) -> pd.DataFra
 def means_of(table: pd.DataFrame) -> dict[Place, dict[str, Estimate]]:
     """Return each algorithm's mean regret at the horizon, or stopping time, in each setting.
 
-    The table is that of a map. A variant stands after the algorithm's name and a comma.
+    The table is that of a map. A variant is written after the algorithm's name and a comma.
     """
     found: dict[Place, dict[str, Estimate]] = {}
     for row in table.itertuples():
@@ -276,7 +277,7 @@ def means_of(table: pd.DataFrame) -> dict[Place, dict[str, Estimate]]:
 
 
 def learnt(table: pd.DataFrame) -> dict[Place, bool]:
-    """Tell for each setting whether any algorithm has at most half the regret of random play."""
+    """Return for each setting whether any algorithm has at most half the regret of random play."""
     least = table.groupby(["panel", "epsilon", "gap"], sort=False)[["mean", "at_random"]].min()
     enough = least["mean"] <= LEARNT * least["at_random"]
     return {Place(*place): bool(is_so) for place, is_so in enough.items()}
@@ -298,9 +299,9 @@ _HATCH, _FAINT = "0.35", "0.93"
 
 
 class MapCell(NamedTuple):
-    """A setting of a map: where it stands, who may be best, and what stands below the code.
+    """A setting of a map: its position, the possible winners, and the note below the code.
 
-    It is faint if the winner has hardly learnt anything either.
+    It is faint if even the winner has hardly learnt anything.
     """
 
     x: float
@@ -320,12 +321,12 @@ def best_map(
 ) -> Figure:
     """Draw which algorithm has the least mean regret, or stops first on average; see `map_figure`.
 
-    Below a code stands how many times as much the second has. Who is best is found for all panels
-    together. On a map of regret the horizon is added to titles, and a cell is grey where even the
-    best of all has more than half the regret of playing at random.
+    Below a code is the ratio of the second least mean to the least. The error probability of the
+    tests is shared by all panels. On a map of regret the horizon is added to titles, and a cell is
+    grey where even the best algorithm has more than half the regret of playing at random.
 
-    The table is made by `regret_map_table` or `identification_map_table`; algorithms may be left
-    out.
+    The table is made by `regret_map_table` or `identification_map_table`; algorithms may be
+    omitted.
     """
     titles = chosen_panels(titles, panels)
     labels = {"x_label": "privacy budget ε", "y_label": "least gap Δ"}
@@ -344,7 +345,7 @@ def best_map(
 
 
 def _note(ratio: float) -> str:
-    """Write how many times as much the second has."""
+    """Return the ratio of the second least mean to the least as text."""
     if not ratio < 99.5:
         return "×100+"
     return f"×{ratio:.1f}" if ratio < 9.95 else f"×{ratio:.0f}"
@@ -366,12 +367,12 @@ def fill_of(name: str) -> tuple[float, float, float]:
 
 
 def _code_of(name: str) -> str:
-    """Return what a map calls an algorithm: its code, or else two letters of its name."""
+    """Return the code of an algorithm on a map, or else two letters of its name."""
     return CODES.get(name, name[:2])
 
 
 def _text(best: Best) -> str:
-    """Write who may be best: the winner's code, two, or the first and how many more."""
+    """Return the codes of the possible winners: one, two, or the first and the number of others."""
     codes = [_code_of(name) for name in best.names]
     return "/".join(codes) if len(codes) <= 2 else f"{codes[0]}+{len(codes) - 1}"
 
@@ -387,7 +388,7 @@ def _draw_cell(axes: Axes, cell: MapCell, column: int, row: int) -> None:
         hatched.set_hatch_linewidth(0.8)
         axes.add_patch(hatched)
     letters: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
-    if tied:  # so that the hatches do not cross the letters
+    if tied:  # so that the hatching does not cross the letters
         letters["path_effects"] = [withStroke(linewidth=3.5, foreground=ground)]
     size, weight = (8.5, "normal") if tied else (11, "bold")
     code = _text(cell.best)
@@ -403,11 +404,11 @@ def map_figure(
     y_label: str,
     faint: str = "",
 ) -> Figure:
-    """Draw maps of who is best.
+    """Draw maps of the best algorithm.
 
-    A cell has the colour and the code of the algorithm that is best there. Where several may be,
-    it is hatched, and has the codes of two, or that of the first and how many more there are. The
-    legend says `faint` of grey cells, if there are any.
+    A cell has the colour and the code of the best algorithm there. Where several may be best, it is
+    hatched, and shows the codes of two, or that of the first and the number of others. If there are
+    grey cells, the legend describes them with the text `faint`.
     """
     every = [cell for cells in by_panel.values() for cell in cells]
     xs, ys = sorted({cell.x for cell in every}), sorted({cell.y for cell in every})

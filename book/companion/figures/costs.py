@@ -1,6 +1,6 @@
-"""What to run and what it costs: the clinic, a chart of patients, proved and simulated, one look.
+"""Figures on costs: the clinic, a chart of patients, proved and simulated regret, one look.
 
-Tables have a row for each mark; what their columns are, each function says.
+Tables have a row for each mark; each function describes their columns.
 """
 
 import math
@@ -36,8 +36,8 @@ def _budget(epsilon: float) -> str:
 def clinic_figure(table: pd.DataFrame, *, coin: float, marked: float) -> Figure:
     """Draw how many patients get the worse treatment: a bar for each ``epsilon``.
 
-    The table has ``mean``, and the ends ``low``, ``high`` of the line; a dashed line stands at
-    `coin`, and the bar at ε = `marked` is in colour.
+    The table has ``mean``, and the ends ``low``, ``high`` of the line; a dashed line marks `coin`,
+    and the bar at ε = `marked` is coloured.
     """
     figure, grid = make_panels({"a": ""}, width=6.6, height=3.0)
     axes = grid["a"]
@@ -59,7 +59,7 @@ def clinic_figure(table: pd.DataFrame, *, coin: float, marked: float) -> Figure:
 
 @redrawable
 def batches_figure(table: pd.DataFrame, *, rates: Sequence[str], patient: int) -> Figure:
-    """Draw the batches of a run, and the one patient whose outcome is followed.
+    """Draw the batches of a run, and the path of one patient's outcome.
 
     The table has ``start``, ``stop`` and ``arm`` of each, and ``released``, 1 if a tick ends it,
     else 0.
@@ -93,8 +93,8 @@ def batches_figure(table: pd.DataFrame, *, rates: Sequence[str], patient: int) -
 def chart_figure(table: pd.DataFrame) -> Figure:
     """Draw patients of each worse arm over T/K against K·log T/(T·d_ε), logarithmic.
 
-    The table has ``rule`` and ``share``, these two, and ``regime``. Lines: half of the rule, the
-    rule, twice the rule, up to the share of a coin.
+    The table has ``rule`` and ``share``, the two axes, and ``regime``. The lines are half the rule,
+    the rule, and twice the rule, up to the share of a coin.
     """
     figure, grid = make_panels({"a": ""}, width=6.2, height=4.2)
     axes = grid["a"]
@@ -152,11 +152,11 @@ def proved_figure(table: pd.DataFrame, *, horizon: str) -> Figure:
 def look_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw what DP-IMED and one look lose, as a share of what a coin loses, against ε.
+    """Draw the regret of DP-IMED and of one look, as a share of a coin's regret, against ε.
 
-    The table has ``panel``, ``epsilon``, ``imed``; ``look``, of the size that is best for the true
-    means; and ``low``, ``high``, of the sizes that are best for half and twice the gap. Each panel
-    has its own vertical axis.
+    The table has ``panel``, ``epsilon``, ``imed``; ``look``, with the best size for the true means;
+    and ``low``, ``high``, with the best sizes for half and twice the gap. Each panel has its own
+    vertical axis.
     """
     chosen = chosen_panels(titles, panels)
     figure, grid = make_panels(chosen, width=3.7, height=2.9)
@@ -173,7 +173,7 @@ def look_figure(
 
 
 def _look_panel(axes: Axes, rows: pd.DataFrame, *, told: bool) -> None:
-    """Draw the curves of a panel; its shade is `told` in words."""
+    """Draw the curves of a panel; if `told`, its shaded area is labelled."""
     look, own = _SHOWN["DP-IMED"], COLOURS["orange"]
     x = rows["epsilon"].to_numpy()
     axes.fill_between(x, rows["low"], rows["high"], color=own, alpha=0.25, linewidth=0)

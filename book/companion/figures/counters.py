@@ -1,4 +1,4 @@
-"""Private counters: the sawtooth of their error, two looks, honest comparisons, lost runs."""
+"""Private counters: the sawtooth of their error, two looks, fair comparisons, lost runs."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _LOCAL = ALGORITHM_LOOKS["LDP-UCB"]
 def sawtooth_table(counter: HybridCounter, length: int, beta: float, leaves: int) -> pd.DataFrame:
     """Make the table of `sawtooth_figure`.
 
-    Rows with ``part`` "error" have, for each length ``first`` of a stream, what the noise of the
-    counter exceeds with probability β (``counter``), and that of a sum of outcomes with noise of
-    budget ε on each (``outcomes``). The others are blocks and nodes up to `leaves`: the elements
-    ``first`` to ``last`` that they hold, and their ``level``.
+    Rows with ``part`` "error" contain, for each length ``first`` of a stream, the level that the
+    noise exceeds with probability β, for the counter (``counter``), and for a sum of outcomes with
+    noise of budget ε on each (``outcomes``). The others are blocks and nodes up to `leaves`: the
+    elements ``first`` to ``last`` that they contain, and their ``level``.
     """
     scale = 1 / counter.epsilon
     rows = [
@@ -79,10 +79,10 @@ def _sum_error(beta: float, size: int, scale: float) -> float:
 def sawtooth_figure(
     table: pd.DataFrame, *, titles: Titles, patient: int, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the error of a counter over the length of its stream, and what is in its noisy numbers.
+    """Draw the error of a counter over the length of its stream, and the blocks of its noisy sums.
 
-    The table is that of `sawtooth_table`; the panels are "a" and "b"; what holds the element
-    `patient` is red.
+    The table is that of `sawtooth_table`; the panels are "a" and "b"; blocks and nodes that contain
+    the element `patient` are red.
     """
     figure, places = make_panels(chosen_panels(titles, panels), width=3.4, height=3.0)
     if "a" in places:
@@ -146,10 +146,10 @@ def _parts(axes: Axes, parts: pd.DataFrame, patient: int) -> None:
 def lengths_table(horizons: Sequence[int], epsilon: float) -> pd.DataFrame:
     """Compare counters of one budget on streams of a given length.
 
-    For each length ``horizon`` and ``counter``, the standard deviation of the noise: the root of
-    the variance's ``mean`` over all prefixes, and the ``greatest``; and the ``arity`` of a tree
-    with negative digits, 0 for the others. "outcomes" is noise on each outcome, "best k" the tree
-    of `best_arity`.
+    The table contains, for each length ``horizon`` and each ``counter``, the standard deviation of
+    the noise, as the root of the ``mean`` variance over all prefixes and of the ``greatest``; and
+    the ``arity`` of a tree with negative digits, 0 for the others. "outcomes" is noise on each
+    outcome, "best k" the tree of `best_arity`.
     """
     rows: list[tuple[int, str, int, float, float]] = []
     for horizon in horizons:
@@ -176,7 +176,7 @@ def lengths_table(horizons: Sequence[int], epsilon: float) -> pd.DataFrame:
 
 
 def hybrid_variances(counter: HybridCounter, horizon: int) -> list[tuple[float, int]]:
-    """Return the variances of a hybrid counter's noise, and how many prefixes up to T have each."""
+    """Return the variances of a hybrid counter's noise, and the number of prefixes with each."""
     found = []
     for level in range(horizon.bit_length()):
         blocks = 2 * (level + 1) * counter.block_scale**2
@@ -200,7 +200,7 @@ def looks_table(epsilon: float, threshold: float, points: int = 161) -> pd.DataF
 
 @redrawable
 def looks_figure(table: pd.DataFrame, *, epsilon: float, threshold: float) -> Figure:
-    """Draw two Laplace densities, the areas below a threshold and the heights there.
+    """Draw two Laplace densities, with the areas below a threshold and the heights at it.
 
     The table is that of `looks_table`.
     """
@@ -229,13 +229,13 @@ def looks_figure(table: pd.DataFrame, *, epsilon: float, threshold: float) -> Fi
     return figure
 
 
-# ------------------------------------------------------------------------------- honest comparison
+# ----------------------------------------------------------------------------- fair comparison
 
 
 def honest_table(runs: Mapping[tuple[str, str, str], Runs]) -> pd.DataFrame:
     """Make the table of `honest_figure`: mean regret at the horizon with its 95 % interval.
 
-    The keys are panel, algorithm and, where it promises a δ, that as text; the columns ``mean``,
+    The keys are panel, algorithm and, if it promises a δ, that δ as text; the columns are ``mean``,
     ``low`` and ``high``.
     """
 
@@ -258,8 +258,8 @@ def honest_figure(
 ) -> Figure:
     """Draw a row for each panel: regret at the horizon, a mark for each algorithm.
 
-    One algorithm is drawn for each of `deltas`, from the largest to 0, in steps from full to empty.
-    The table is that of `honest_table`.
+    One algorithm is drawn for each of `deltas`, from the largest to 0, with marks from full to
+    empty. The table is that of `honest_table`.
     """
     titles = chosen_panels(titles, panels)
     figure, places = make_panels({"": ""}, foot=1.1, width=5.6, height=4.0, left=1.75)
@@ -331,8 +331,8 @@ def _step(colour: str, place: int, steps: int) -> dict[str, Any]:
 def lost_table(regret: ArrayLike, marks: Mapping[str, float], bins: int = 40) -> pd.DataFrame:
     """Make the table of `lost_figure`: bins of regret on a logarithmic axis, and marked values.
 
-    Rows with ``part`` "bin" have the ends of a bin and how many runs it holds; the others are named
-    by ``part`` and stand at ``low``.
+    Rows with ``part`` "bin" contain the ends of a bin and its number of runs; the others are marks,
+    named by ``part``, at the value ``low``.
     """
     values = np.asarray(regret, dtype=np.float64)
     ends = np.geomspace(values.min() * 0.999, values.max() * 1.001, bins + 1)

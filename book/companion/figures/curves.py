@@ -58,12 +58,12 @@ def curves_figure(
     log : {"xy", "y", ""}
         Which axes are logarithmic.
     lowest : float, optional
-        Where the vertical axis begins, for curves that fall without end.
+        Lower end of the vertical axis, for curves that fall without bound.
     marks : mapping of str to sequence of (x, y, str), optional
-        Title of a panel → single points and what they are.
+        Title of a panel → single points and their labels.
     corner : bool or {"upper right", "lower left"}
-        Whether names stand in a corner, the upper right one for True, from the curve that begins
-        highest down: for curves that meet or cross at their right ends and leave it free.
+        Whether names are listed in a corner (the upper right one for True), sorted by where the
+        curves begin, highest first: for curves that meet or cross at their right ends.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def curves_figure(
 
 
 def curves_table(panels: Mapping[str, Curves]) -> pd.DataFrame:
-    """Return the points of curves as a table: what `curves_figure` draws, ready to publish."""
+    """Return the points of the curves of `curves_figure` as a table, ready to publish."""
     points = {
         (title, name): {"x": np.asarray(x, dtype=np.float64), "y": np.asarray(y, dtype=np.float64)}
         for title, curves in panels.items()

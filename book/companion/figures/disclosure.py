@@ -1,4 +1,4 @@
-"""What the day of stopping tells of one patient: two halting laws, and what tells them apart."""
+"""Information about one patient in the day of stopping: two halting distributions, compared."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATIENTS = "patients seen, n"
 
 
 def margins(rule: NAS, stream: ArrayLike, times: Sequence[int]) -> NDArray[np.float64]:
-    """Return |S_n| − n·h_n·(1 + 1/α) at each time n: the rule halts where it is not negative."""
+    """Return |S_n| − n·h_n·(1 + 1/α) at each time n; the rule halts when it is not negative."""
     sums = np.abs(np.cumsum(np.asarray(stream, dtype=np.float64)))
     limits = [boundary(rule.halting, float(n), n) for n in times]
     found: NDArray[np.float64] = np.array([sums[n - 1] for n in times]) - np.array(limits)
@@ -36,7 +36,7 @@ def margins(rule: NAS, stream: ArrayLike, times: Sequence[int]) -> NDArray[np.fl
 
 
 def guess_from_day(one: HaltingLaw, other: HaltingLaw) -> float:
-    """Return how often the best guess from the halting time is right, if both are as likely."""
+    """Return the success rate of the best guess from the halting time, with equal priors."""
     p, q = _probabilities(one), _probabilities(other)
     return float(np.maximum(p, q).sum() / 2)
 
@@ -44,10 +44,10 @@ def guess_from_day(one: HaltingLaw, other: HaltingLaw) -> float:
 def guess_from_all(
     one: HaltingLaw, other: HaltingLaw, sums: tuple[ArrayLike, ArrayLike], scale: float
 ) -> float:
-    """Return how often the best guess from halting time and estimate is right.
+    """Return the success rate of the best guess from halting time and estimate.
 
     `sums` are |S_n| of both streams at the looks; given that the rule halts at n, n times the
-    estimate is |S_n| plus Laplace noise of the scale. Not to halt is an outcome of its own.
+    estimate is |S_n| plus Laplace noise of the scale. Not halting is an outcome of its own.
     """
     p, q = _probabilities(one), _probabilities(other)
     here, there = (np.asarray(each, dtype=np.float64) for each in sums)
@@ -67,12 +67,12 @@ def _overlap(p: float, q: float, shift: float) -> float:
     ratio = math.log(p / q)
     if abs(ratio) >= shift:
         return max(p, q)
-    cut = (shift + ratio) / 2  # the first is the larger to its left
+    cut = (shift + ratio) / 2  # to its left, the first is larger
     return p * (1 - math.exp(-cut) / 2) + q * (1 - math.exp(-(shift - cut)) / 2)
 
 
 def _probabilities(law: HaltingLaw) -> NDArray[np.float64]:
-    """Return the probabilities of each look, and of none."""
+    """Return the probabilities of halting at each look, and of not halting."""
     found: NDArray[np.float64] = np.exp(np.append(law.log_halt, law.log_survive))
     return found
 
@@ -88,9 +88,9 @@ def disclosure_table(
 ) -> pd.DataFrame:
     """Make the table of `disclosure_figure`.
 
-    For each outcome of the patient, the keys of `streams` and `laws`, it has the margins of the
-    rule at the times from `near[0]` to `near[1]`, panel "a", and the probability to halt in each
-    block of `block` patients between the times `shown`, panel "b". Its columns are ``panel``,
+    For each outcome of the patient, a key of `streams` and `laws`, panel "a" contains the margins
+    of the rule at the times from `near[0]` to `near[1]`, and panel "b" the probability of halting
+    in each block of `block` patients between the times `shown`. The columns are ``panel``,
     ``outcome``, ``n`` and ``value``; ``mark`` is 1 where the rule halts, and in the block of the
     median.
     """
@@ -120,7 +120,7 @@ def median_of(law: HaltingLaw) -> int:
 def disclosure_figure(
     table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the margin of a rule for both outcomes of one patient, and the private halting laws.
+    """Draw the margin of a rule for both outcomes of one patient, and the private distributions.
 
     The table is made by `disclosure_table`; the panels are "a" and "b".
     """

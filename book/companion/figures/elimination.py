@@ -53,12 +53,12 @@ PATIENT = COLOURS["vermilion"]
 def elimination_epochs(
     algorithm: DPSE, instance: BernoulliInstance, horizon: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Play DP-SE once and note what each epoch releases: a row for each epoch and viable arm.
+    """Play DP-SE once and record the releases: a row for each epoch and viable arm.
 
-    It draws what `DPSE.play` draws. The columns are ``epoch``, ``arm`` from 0, ``start`` and
-    ``stop``, the numbers of the epoch's first and last pull, ``released``, the noisy mean, and
-    ``line``, below which an arm is dropped. Whatever is viable to the end has a row more, from the
-    last epoch to the horizon, with epoch 0.
+    It makes the same random draws as `DPSE.play`. The columns are ``epoch``, ``arm`` from 0,
+    ``start`` and ``stop``, the numbers of the epoch's first and last pull, ``released``, the noisy
+    mean, and ``line``, below which an arm is dropped. An arm that is viable at the end has a
+    further row, from the last epoch to the horizon, with epoch 0.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def elimination_run_figure(
     patient: tuple[int, int],
     panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw a run of DP-SE: which treatment is in use when, and what each epoch releases.
+    """Draw a run of DP-SE: the treatment in use over time, and the releases of each epoch.
 
-    The table is that of `elimination_epochs`; `rates` name the lanes, and `patient` has the number
+    The table is that of `elimination_epochs`; `rates` name the lanes, and `patient` is the number
     of a patient and of that patient's arm, from 0. The panels are "a" and "b".
     """
     chosen = chosen_panels(titles, panels)
@@ -207,8 +207,8 @@ def settings_figure(
 
     The table has the columns of `companion.tables.curve` for each ``panel``, ``algorithm`` and
     ``epsilon``. DP-SE is a band from its least to its greatest mean over the budgets; DP-UCB has a
-    line for each budget. In the corner of a panel stand the ratios of the final means at the least
-    and at the greatest budget; a panel has a frame if one of them is below 1.
+    line for each budget. The corner of a panel shows the ratios of the final means at the least and
+    at the greatest budget; a panel has a frame if one of them is below 1.
     """
     chosen = chosen_panels(titles, panels)
     figure, places = small_multiples(list(chosen.values()))
@@ -234,7 +234,7 @@ def settings_figure(
 
 
 def _setting(axes: Axes, ours: Lines, theirs: Lines) -> None:
-    """Draw the band and the lines of one instance, each sorted by ε, and say the ratios."""
+    """Draw the band and the lines of one instance, each sorted by ε, and write the ratios."""
     means, look = np.array([line.mean for line in ours]), Look(_OURS.colour, width=1.2)
     edges = means.min(axis=0), means.max(axis=0)
     axes.fill_between(ours[0].time, *edges, color=look.colour, alpha=0.5, linewidth=0)
@@ -251,7 +251,7 @@ def _setting(axes: Axes, ours: Lines, theirs: Lines) -> None:
 
 
 def _label_first(axes: Axes, ours: Lines, theirs: Lines) -> None:
-    """Say in the first panel what the highest line and the band are."""
+    """Label the highest line and the band in the first panel."""
     top, low = theirs[0], min(line.mean[-1] for line in ours)
     for text, y, up, colour in (
         (f"DP-UCB, ε={top.epsilon:g}", top.mean[-1], True, _BASELINE.colour),
@@ -279,8 +279,8 @@ def ratios_figure(
     """Draw the regret of a baseline over that of an elimination, against ε: a ribbon over K.
 
     The table has a row for each ``panel``, ``pair``, ``n_arms`` and ``epsilon``, with the ratio in
-    the column ``ratio``; ``pair`` is the text at the end of the ribbon, and ``rank`` says which
-    look it has, 0 for what stands back.
+    the column ``ratio``; ``pair`` is the text at the end of the ribbon, and ``rank`` selects its
+    look, 0 for the background.
     """
 
     def draw(axes: Axes, lines: list[Line]) -> PanelRange:
@@ -326,7 +326,7 @@ _RIBBONS = (
 def failures_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret at the horizon against how rare failures of the best arm are.
+    """Draw the regret at the horizon against the rarity of failures of the best arm.
 
     The table has a row for each ``panel``, ``algorithm`` and ``rarity``, patients for each failure,
     with the columns of `Runs.final`.

@@ -1,4 +1,4 @@
-"""Best-arm identification against its lower bound: the knee, one run of blocks, who comes near."""
+"""Best-arm identification against its lower bound: the knee, the blocks of one run, ratios."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ BUDGET = "privacy budget ε"
 
 @redrawable
 def knee_figure(table: pd.DataFrame) -> Figure:
-    """Draw the lower bound against ε with its knee, and DP-LRE beside itself without privacy.
+    """Draw the lower bound against ε with its knee, and DP-LRE with and without privacy.
 
     The table is that of `companion.figures.identification.times_table`, of one panel "a" with runs
-    of DP-LRE, one of them at ε = ∞. Bars hold the central 90 % of the runs.
+    of DP-LRE, one of them at ε = ∞. Bars show the central 90 % of the runs.
     """
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
@@ -128,7 +128,7 @@ def knee_figure(table: pd.DataFrame) -> Figure:
 
 
 class _Listening:
-    """Rewards that tell which batch was asked for."""
+    """Rewards that record the last batch requested."""
 
     def __init__(self, instance: BernoulliInstance, rng: Rng) -> None:
         self.source = DrawnRewards(instance, rng)
@@ -139,18 +139,18 @@ class _Listening:
         return self.source.n_arms
 
     def total(self, arm: int, size: int) -> float:
-        """Return the sum of the next rewards, and keep it."""
+        """Return the sum of the next rewards, and store it."""
         total = float(self.source.total(arm, size))
         self.batches.append((arm, size, total))
         return total
 
 
 def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> pd.DataFrame:
-    """Play DP-LRE once and note each block: a row for each batch.
+    """Play DP-LRE once and record each block: a row for each batch.
 
     The columns are ``arm`` from 0, ``start`` and ``stop``, the numbers of its first and last
-    patient, ``share``, that of its successes, ``released``, the same with noise, and for each rival
-    of arm 0 ``evidence_1``, …, the evidence that arm 0 is better, in nats, after the release.
+    patient, ``share``, its success rate, ``released``, the same with noise, and for each rival of
+    arm 0 ``evidence_1``, …, the evidence that arm 0 is better, in nats, after the release.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> p
     """
     heard = _Listening(instance, np.random.default_rng([seed, 0]))
     algorithm.draw(heard, np.random.default_rng([seed, 1]), 10**9)
-    noise = np.random.default_rng([seed, 1])  # the same once more, to see what was released
+    noise = np.random.default_rng([seed, 1])  # the same noise again, to reconstruct the releases
     arms = [ArmLikelihood(algorithm.epsilon) for _ in range(instance.n_arms)]
     rows, patients = [], 0
     for arm, size, total in heard.batches:
@@ -179,12 +179,12 @@ def blocks_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> p
 
 
 def plans_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> pd.DataFrame:
-    """Play DP-LRE as `blocks_of_run` does and note its plans: a row for each rival of each round.
+    """Play DP-LRE like `blocks_of_run` and record its plans: a row for each rival of each round.
 
-    The columns are ``leader``, ``own``, the size of its batch, ``leader_mean``, ``rival`` and its
-    ``mean``, ``pulls``, ``lacks``, the evidence in nats, ``noise``, its noise share h, ``gain``,
-    the nats that a pull should bring, ``wanted`` and ``most``, pulls before rounding and at most,
-    and ``size``, that of its batch.
+    The columns are ``leader``; ``own``, the size of its batch; ``leader_mean``; ``rival`` and its
+    ``mean``; ``pulls``; ``lacks``, the missing evidence in nats; ``noise``, its noise share h;
+    ``gain``, the expected nats per pull; ``wanted`` and ``most``, the pulls before rounding and
+    their maximum; and ``size``, the size of its batch.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def plans_of_run(algorithm: DPLRE, instance: BernoulliInstance, seed: int) -> pd
     rows = []
 
     class Watched(DPLRE):
-        """DP-LRE that notes its plans."""
+        """DP-LRE that records its plans."""
 
         def plan(
             self,
@@ -235,7 +235,7 @@ def blocks_figure(
     patient: int,
     panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the blocks of a run and the evidence after each of them, with the block of one patient.
+    """Draw the blocks of a run and the evidence after each, and mark the block of one patient.
 
     The table is that of `blocks_of_run`, of up to three arms; `threshold` is the evidence, in nats,
     at which a rival is beaten. The panels are "a" and "b".
@@ -327,8 +327,8 @@ _NAMES = 0.85
 def over_floor(runs: Mapping[tuple[str, str, str, float], Identifications]) -> pd.DataFrame:
     """Return mean stopping times over the lower bound, from (panel, algorithm, variant, ε) → runs.
 
-    A row has what was run, `Identifications.summary`, the bound, and the ratio ``value`` with the
-    ends ``low`` and ``high`` of its 95 % interval.
+    A row contains the setting, `Identifications.summary`, the bound, and the ratio ``value`` with
+    the ends ``low`` and ``high`` of its 95 % interval.
     """
 
     def ratio(result: Identifications) -> dict[str, Any]:
@@ -341,10 +341,10 @@ def over_floor(runs: Mapping[tuple[str, str, str, float], Identifications]) -> p
 
 
 def over_itself(runs: Mapping[tuple[str, str, float], Identifications]) -> pd.DataFrame:
-    """Return mean stopping times over the same algorithm's at ε = ∞, and the same of the bound.
+    """Return mean stopping times over the same algorithm's at ε = ∞, and that ratio of the bound.
 
-    The keys are (panel, algorithm, ε); each algorithm needs runs at ε = ∞ in each panel. A row has
-    ``value`` and the ends ``low`` and ``high`` of its 95 % interval.
+    The keys are (panel, algorithm, ε); each algorithm needs runs at ε = ∞ in each panel. A row
+    contains ``value`` and the ends ``low`` and ``high`` of its 95 % interval.
     """
     rows = []
     for (panel, label, epsilon), result in runs.items():
@@ -376,10 +376,10 @@ def ratios_figure(
     level: float = 1.0,
     panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw ratios against ε, a small panel an instance, and a dotted line at `level`.
+    """Draw ratios against ε in a small panel for each instance, with a dotted line at `level`.
 
-    The table is that of `over_floor`, whose curves have their names at the right of each row, or
-    that of `over_itself`, whose curves meet there: their names stand in the first panel's corner.
+    The table is that of `over_floor`, whose curves are labelled at the right of each row, or that
+    of `over_itself`, whose curves meet there and are labelled in the first panel's corner.
     """
     chosen = chosen_panels(titles, panels)
     figure, places = small_multiples(list(chosen.values()), columns=3, least=1.9, height=2.5)

@@ -1,4 +1,4 @@
-"""Group-sequential trials: what the committee sees, what looks cost, and the level by survival."""
+"""Group-sequential trials: the committee's view, the cost of looks, and the level by survival."""
 
 import math
 from typing import Any
@@ -32,7 +32,7 @@ _BUDGETS = {
 
 
 def committee_table(found: Replay, operating: Operating) -> pd.DataFrame:
-    """Make a table of one replay, a row a look, beside how often trials stop there.
+    """Make a table of one replay, a row for each look, with the share of trials that stop there.
 
     Columns are ``look``, ``patients``, ``limit`` (the difference that stops), ``released`` and
     ``secret`` differences (missing after the stop), and ``stops``, the share of trials that stop at
@@ -57,7 +57,7 @@ def committee_table(found: Replay, operating: Operating) -> pd.DataFrame:
 
 @redrawable
 def committee_figure(table: pd.DataFrame) -> Figure:
-    """Draw what the committee sees of one trial, and at which look trials stop."""
+    """Draw the committee's view of one trial, and the looks at which trials stop."""
     seen = table[table["released"].notna()]
     stops = table["stops"].tolist()
     return draw_looks(
@@ -72,7 +72,7 @@ def committee_figure(table: pd.DataFrame) -> Figure:
 
 @redrawable
 def looks_figure(table: pd.DataFrame) -> Figure:
-    """Draw mean patients by the number of looks, a line a budget; the least is ringed.
+    """Draw mean patients by the number of looks, a line for each budget; the least is ringed.
 
     Columns are ``epsilon`` (a word), ``looks``, ``patients`` and ``most``.
     """
@@ -100,7 +100,7 @@ def looks_figure(table: pd.DataFrame) -> Figure:
 
 @redrawable
 def level_figure(table: pd.DataFrame, *, alpha: float) -> Figure:
-    """Draw the error against the common survival, for scores that know the variance and not.
+    """Draw the error against the common survival, with known and with estimated variance.
 
     Columns are ``score`` ("released" or "assumed"), ``share`` and ``error``.
     """

@@ -1,4 +1,4 @@
-"""Heavy-tailed rewards: regret over time (TWZW22, §6), arms that are lost, errors of means."""
+"""Heavy-tailed rewards: regret over time (TWZW22, §6), lost arms, errors of means."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,8 +57,8 @@ _CHAIN, _LONG, _SHORT = (0, (6, 1.2, 1.2, 1.2)), (0, (9, 2)), (0, (2.4, 1))
 
 TIME_LABELS = ("panel", "setting", "order", "epsilon", "algorithm", "variant")
 _WIDE, _THIN = 3.2, 1.4
-_SHOWN = {"central": 4.7, "local": 6.7}  # decades of time that a panel shows
-_KEPT = {"central": 4.8, "local": 7.8}  # those in a table: local horizons differ by a decade
+_SHOWN = {"central": 4.7, "local": 6.7}  # decades of time in a panel
+_KEPT = {"central": 4.8, "local": 7.8}  # decades in a table: local horizons differ by a decade
 
 
 HEAVY_LOOKS: dict[tuple[str, str], Look] = {
@@ -94,7 +94,7 @@ def _decades(algorithm: str, decades: Mapping[str, float]) -> float:
 def heavy_curve(runs: Runs) -> dict[str, Any]:
     """Return the columns of a curve of `heavy_regret_over_time`.
 
-    Among them are ``deviation``, the standard deviation of the runs (0 for one run), ``bound``, the
+    They include ``deviation``, the standard deviation of the runs (0 for one run), ``bound``, the
     proved bound on the regret, and ``epoch``, 1 where the first run's epochs ended.
     """
     first = first_shown(runs.horizon, _decades(runs.algorithm.label, _KEPT))
@@ -114,10 +114,10 @@ def heavy_regret_over_time(
     theory: bool = False,
     epochs: bool = True,
 ) -> Figure:
-    """Draw regret over time; each row of panels has axes of its own.
+    """Draw regret over time; each row of panels has its own axes.
 
-    The bands reach a quarter of the standard deviation of the runs up and down, as in TWZW22;
-    theory is the upper bounds; circles mark ends of epochs. The table has columns ``panel``,
+    The bands are the mean ± a quarter of the standard deviation of the runs, as in TWZW22;
+    ``theory`` draws the upper bounds; circles mark ends of epochs. The table has columns ``panel``,
     ``setting``, ``order``, ``epsilon``, ``algorithm``, ``variant`` and those of `heavy_curve`. The
     scale, of both axes, is "log" or "linear".
     """
@@ -181,9 +181,9 @@ _SCHEDULE_NAMES = {"balanced": "balanced", "remark-3": "as Remark 3"}
 
 
 def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
-    """Tell of each run, with two arms, whether the better one was dropped: it was pulled less.
+    """Return for each run with two arms whether the better one was dropped, so was pulled less.
 
-    While both are viable their pulls differ by one at most.
+    While both are viable, their pulls differ by one at most.
     """
     best = runs.instance.best_arm
     lost: NDArray[np.bool_] = runs.pulls[:, best] < runs.pulls[:, 1 - best] - 1
@@ -193,7 +193,7 @@ def lost_best_arm(runs: Runs) -> NDArray[np.bool_]:
 def schedule_outcome(runs: Runs) -> dict[str, float]:
     """Return the columns of a point of `schedules_over_gap`.
 
-    These are ``lost``, the share of the runs that lose the better arm, with its Clopper–Pearson
+    These are ``lost``, the share of the runs that lose the better arm, and its Clopper–Pearson
     interval.
     """
     share, low, high = share_interval(int(lost_best_arm(runs).sum()), runs.n_runs)
@@ -250,9 +250,9 @@ _LEGEND = (
 def error_columns(errors: MeanErrors) -> dict[str, float]:
     """Return the columns of a point of `errors_over_rewards`.
 
-    Errors are in units of u^(1/(1+v)), so that laws of different moments can be compared: ``rms``,
-    the root of the mean square, with its interval, and ``lower_bound``, what no estimator of the
-    model stays below both on `hard_law` and on the law at 0.
+    Errors are in units of u^(1/(1+v)), so that distributions with different moments can be
+    compared: ``rms``, the root of the mean square, with its interval, and ``lower_bound``, below
+    which no estimator of the model can be both on `hard_law` and on the constant 0.
     """
     estimator, found = errors.estimator, errors.summary()
     unit = estimator.moment ** (1 / (1 + estimator.order))
@@ -282,11 +282,11 @@ def errors_over_rewards(
 ) -> Figure:
     """Draw the root-mean-square error against n, in units of u^(1/(1+v)), with fitted slopes.
 
-    Curves with markers are on the two-point law that is hardest for each n and model; thin ones
-    without on a fixed Pareto law. Their 95 % confidence intervals are bands. Theory, dotted, is a
-    lower bound for every estimator of the model. The table has columns ``panel``, ``order``,
-    ``model``, ``law``, "two points" or "Pareto", ``n_rewards``, increasing, and those of
-    `error_columns`.
+    Curves with markers are for the hardest two-point distribution for each n and model; thin curves
+    without markers for a fixed Pareto distribution. Bands are their 95 % confidence intervals. The
+    dotted line of ``theory`` is a lower bound for every estimator of the model. The table has
+    columns ``panel``, ``order``, ``model``, ``law``, "two points" or "Pareto", ``n_rewards``,
+    increasing, and those of `error_columns`.
     """
     slopes = error_slopes(table)
 

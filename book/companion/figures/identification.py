@@ -64,7 +64,7 @@ def _budget(runs: Identifications) -> float:
 
 
 def measured(runs: Identifications) -> dict[str, Any]:
-    """Return what was run, what came out, and the lower bound on the mean stopping time."""
+    """Return the setting, the results, and the lower bound on the mean stopping time."""
     epsilon, delta = _budget(runs), runs.algorithm.delta
     return {
         "instance": runs.instance.name,
@@ -77,13 +77,13 @@ def measured(runs: Identifications) -> dict[str, Any]:
 
 
 def times_table(runs: Runs, axis: str) -> pd.DataFrame:
-    """Make the table that `stopping_times` draws; the axis is what is varied.
+    """Make the table that `stopping_times` draws; the axis is the parameter that varies.
 
-    A row per case has what was run, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). Below is the
-    lower bound along the axis as rows of the algorithm "lower bound", with 0 runs and without the
-    name of an instance; panels of several instances have none. Against ε, ``switch`` is the least
-    budget at which the bound is the one without privacy, and ``switch_any`` the one that does for
-    any allocation.
+    A row per case contains the setting, `Identifications.summary`, and T*_ε·log(1/(2.4δ)). The rows
+    after these are the lower bound along the axis, with the algorithm "lower bound", 0 runs and no
+    instance name; panels with several instances have none. Against ε, ``switch`` is the least
+    budget at which the bound equals the one without privacy, and ``switch_any`` the budget that
+    suffices for any allocation.
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     table = tabulate(runs, measured, (*_NAMES, axis))
@@ -156,14 +156,14 @@ def stopping_times(
 ) -> Figure:
     """Draw mean stopping times against a parameter, or their ratios to the lower bound.
 
-    A dark band holds two standard errors of the mean on each side, of ratios a bar, as many curves
-    lie close; a light one, of times only, what the central 90 % of the runs take. Cases in which a
-    run was ended before it stopped have no mean, and are left out; a panel that has nothing to draw
-    is refused. Theory is the lower bound, and against ε, as vertical lines, where privacy begins to
-    cost something: the exact switch, and the one that holds for any allocation.
+    A dark band shows two standard errors of the mean on each side; for ratios it is a bar, as many
+    curves are close. A light band, for times only, shows the central 90 % of the runs. Cases in
+    which a run was cut off before it stopped have no mean and are omitted; a panel with nothing to
+    draw raises an error. ``theory`` draws the lower bound and, against ε, vertical lines where
+    privacy begins to cost samples: the exact switch, and the one that holds for any allocation.
 
     The table is made by `times_table`. The parameter, `axis`, is "epsilon", "delta", "n_arms" or
-    "eta"; what is drawn against it, `values`, is "time" or "ratio".
+    "eta"; the quantity drawn against it, `values`, is "time" or "ratio".
     """
     check_choice("axis", axis, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
@@ -176,7 +176,7 @@ def stopping_times(
 
 
 def _shown(lines: Lines, axis: str) -> list[float]:
-    """Return the places on the axis that are finite, the least first."""
+    """Return the finite places on the axis, in increasing order."""
     places = {float(x) for line in lines for x in getattr(line, axis)}
     return sorted(x for x in places if math.isfinite(x))
 
@@ -197,13 +197,13 @@ def _curves(axes: Axes, lines: Lines, axis: str, values: str, theory: bool) -> P
         order = np.argsort(getattr(line, axis), kind="stable")
         x, rows = getattr(line, axis)[order].astype(float), _rows(line, values)[order]
         marker = look.marker
-        if math.isinf(x[0]):  # without ε, so that the curve is level
+        if math.isinf(x[0]):  # no ε, so the curve is level
             x, rows, marker = np.array([shown[0], shown[-1]]), np.repeat(rows, 2, axis=0), ""
         value, low, high, lower, upper = rows.T
         known = np.flatnonzero(np.isfinite(value))
         if not known.size:
             continue
-        floor = float(np.nanmin(value)) / 50  # a band may reach to 0 and below
+        floor = float(np.nanmin(value)) / 50  # a band may reach 0 or below
         style: dict[str, Any] = {"color": look.colour, "linewidth": 0}
         if values == "ratio":
             x = x * 1.04 ** (place - (len(runs) - 1) / 2)  # beside each other
@@ -244,7 +244,7 @@ def _name(algorithm: str, variant: str) -> str:
 
 
 def _label(line: Line) -> str:
-    """Return what stands at the end of a curve."""
+    """Return the label at the end of a curve."""
     name, variant = line.algorithm, line.variant
     label = _name(name, variant)
     if (name, variant) not in IDENTIFIER_LOOKS and (name, "") in IDENTIFIER_LOOKS:
@@ -274,9 +274,9 @@ _THINNED = 30
 def tails_table(runs: Runs) -> pd.DataFrame:
     """Make the table that `stopping_tails` draws, of runs by panel, algorithm and variant.
 
-    It has times and the shares of the runs that took at least so long. The longest runs have a row
-    each, of the others one in some has. ``ended`` is the share of the runs that were ended before
-    they stopped; they have a row together.
+    It contains times and the share of the runs that took at least that long. Each of the longest
+    runs has a row; the others are thinned out. ``ended`` is the share of the runs that were cut off
+    before they stopped; they share one row.
     """
     return tabulate(runs, _tail, _NAMES)
 
@@ -314,8 +314,8 @@ def stopping_tails(
 ) -> Figure:
     """Draw the share of runs that took longer than t, for each panel of `tails_table`.
 
-    If given, `together` is the one name of all curves of which every run stopped: for curves that
-    fall together.
+    If given, `together` is the common label of all curves whose runs all stopped: for curves that
+    coincide.
     """
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
@@ -348,9 +348,9 @@ def _tails(axes: Axes, lines: Lines, together: str) -> PanelRange:
 
 
 def plan_table(plan: Plan) -> pd.DataFrame:
-    """Return what `dpbandits.plotting.plan_figure` shows, ready to publish.
+    """Return the data of `dpbandits.plotting.plan_figure`, ready to publish.
 
-    In ``free_from`` stands the ε from which on privacy is free, as far as the lower bound can tell.
+    ``free_from`` is the ε from which privacy is free as far as the lower bound is concerned.
     """
     table = tabulate(plan_rows(plan), dict, ("algorithm", "private"))
     return table.assign(free_from=rounded(plan.free_from))
@@ -358,7 +358,7 @@ def plan_table(plan: Plan) -> pd.DataFrame:
 
 @redrawable
 def plan_from_table(table: pd.DataFrame) -> Figure:
-    """Draw a plan from its table, as `plan_table` makes it."""
+    """Draw a plan from the table made by `plan_table`."""
     names = ("epsilon", "samples", "samples_q90")
     rows = {}
     for line in records(table, ("algorithm", "private")):

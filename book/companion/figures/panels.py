@@ -1,4 +1,4 @@
-"""What the figures share: panels from a table, curves in their looks, bands, regret over time."""
+"""Shared parts of the figures: panels from a table, styled curves, bands, regret over time."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -31,25 +31,25 @@ LABELS = ("panel", "instance", "n_arms", "epsilon", "algorithm", "variant")
 PULLS = "number of pulls t"
 REGRET = "mean regret (units of reward)"
 
-_DECADES = 3.7  # of time, in a figure with logarithmic axes
+_DECADES = 3.7  # of time, on a logarithmic axis
 
 
 def chosen_panels(titles: Titles, panels: Sequence[str] | None) -> dict[str, str]:
-    """Return the titles of the panels that are wanted; refuse those that are unknown."""
+    """Return the titles of the selected panels; raise for unknown ones."""
     for panel in panels or ():
         check_choice("panel", panel, tuple(titles))
     return {panel: title for panel, title in titles.items() if not panels or panel in panels}
 
 
 def lines_of(table: pd.DataFrame, titles: Titles, by: Sequence[str] = LABELS) -> list[list[Line]]:
-    """Return the lines of each panel: what is in `by` are values, other columns are arrays."""
+    """Return the lines of each panel: the columns `by` become values, the others arrays."""
     return [list(records(table, by, panel=panel)) for panel in titles]
 
 
 def lines_shown(
     table: pd.DataFrame, titles: Titles, panels: Sequence[str] | None, by: Sequence[str]
 ) -> list[Line]:
-    """Return the lines of all panels that are wanted."""
+    """Return the lines of all selected panels."""
     return [line for lines in lines_of(table, chosen_panels(titles, panels), by) for line in lines]
 
 
@@ -67,9 +67,9 @@ def draw_panels(
 ) -> Figure:
     """Draw a panel of a table for each title, all with the same limits.
 
-    `draw` draws the lines of a panel, told apart by the columns `by`, and returns what the panel
-    must show; `labels` are those of the axes, `log` names the logarithmic ones; `size`, of a panel,
-    and `foot` are in inches.
+    `draw` draws the lines of a panel, one for each combination of the columns `by`, and returns the
+    range that the panel must show; `labels` are the axes' labels, `log` names the logarithmic axes;
+    `size`, that of a panel, and `foot` are in inches.
     """
     titles = chosen_panels(titles, panels)
     figure, grid = make_panels(titles, foot, width=size[0], height=size[1])
@@ -96,7 +96,7 @@ def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None
 
 
 def names_in_corner(axes: Axes, starts: Mapping[str, float], corner: str = "upper right") -> None:
-    """Write names of curves, with samples of them, in a corner, the highest start on top."""
+    """List the names of curves, with line samples, in a corner, the highest start first."""
     handles = {line.get_label(): line for line in axes.lines}
     wanted = [handles[name] for name in sorted(starts, key=lambda name: -starts[name])]
     style: dict[str, Any] = {"loc": corner, "fontsize": 10.5, "handlelength": 2.4}
@@ -104,23 +104,23 @@ def names_in_corner(axes: Axes, starts: Mapping[str, float], corner: str = "uppe
 
 
 def first_shown(horizon: float, decades: float = _DECADES) -> float:
-    """Return where curves over time begin, if the axis is logarithmic."""
+    """Return the time at which curves begin on a logarithmic axis."""
     return float(max(100.0, horizon / 10**decades))
 
 
 def band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, look: Look) -> None:
-    """Shade what the central 90 % of the runs hold."""
+    """Shade the central 90 % of the runs."""
     axes.fill_between(x, low, high, color=look.colour, alpha=0.22, linewidth=0)
 
 
 def plain(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
-    """Draw a curve in its look, without markers."""
+    """Draw a curve in its style, without markers."""
     usual = {"color": look.colour, "linestyle": look.line, "linewidth": look.width}
     axes.plot(x, y, **(usual | options))
 
 
 def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -> None:
-    """Draw a curve in its look, through points with hollow markers."""
+    """Draw a curve in its style, through points with hollow markers."""
     usual = {"marker": look.marker, "markersize": 4.2, "markeredgewidth": 1.2}
     plain(axes, x, y, look, markerfacecolor="white", **(usual | options))
 
@@ -128,7 +128,7 @@ def marked(axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **options: Any) -
 def draw_rate(
     axes: Axes, x: float, rate: float, low: float, high: float, look: Look, empty: str = ""
 ) -> None:
-    """Draw a share with its interval; a share of 0 as a hollow mark at the interval's upper end."""
+    """Draw a share with its interval; a share of 0 is a hollow mark at the interval's upper end."""
     found = rate > 0
     axes.plot([x, x], [low, high], color=look.colour, linewidth=1.6)
     marker = look.marker if found or not empty else empty
@@ -138,9 +138,9 @@ def draw_rate(
 
 
 class TimeCurve(NamedTuple):
-    """A curve of regret over time: columns ``time`` and ``mean``, a look, and the text at its end.
+    """A curve of regret over time: columns ``time`` and ``mean``, a style, and the text at its end.
 
-    It may have the ends of a band, a proved bound, and circles at ends of epochs, which are in the
+    It may have the ends of a band, a proved bound, and circles at the ends of epochs, from the
     column ``epoch``.
     """
 
@@ -155,7 +155,7 @@ class TimeCurve(NamedTuple):
 def draw_times(
     axes: Axes, curves: Iterable[TimeCurve], start: float, *, size: float = 5.0, edge: float = 1.3
 ) -> PanelRange:
-    """Draw curves of regret from `start` on, 0 on linear axes, with circles of a size and edge."""
+    """Draw curves of regret from `start` on (0 on linear axes), with circles of a size and edge."""
     ends, heights = [], []
     horizon = 0.0
     for line, look, text, between, bound, circles in curves:

@@ -1,8 +1,7 @@
-"""Figures for a paper: as wide as its column, with letters that can be read, in grey if asked.
+"""Figures for a paper: as wide as its column, with legible letters, in grey on request.
 
-A figure is laid out anew for the width, in the size of the book, and the whole of it is then
-scaled down a little, lines and marks included: so letters have the same size in figures of every
-width.
+A figure is laid out again for the width, in the sizes of the book, and then scaled down a little as
+a whole, lines and marks included: so letters have the same size in figures of every width.
 """
 
 import io
@@ -53,34 +52,34 @@ GREYS = {
 
 _NARROWEST, _WIDEST, _HIGHEST = 40.0, 300.0, 240.0  # millimetres
 _INCH = 25.4
-_fonts: Any = _backend_pdf_ps  # private, so a test compares what comes of it
+_fonts: Any = _backend_pdf_ps  # private API, so a test compares its result
 _whole_font = _fonts.get_glyphs_subset
-# Letters, Greek, dashes, exponents, arrows and signs of mathematics:
+# Letters, Greek, dashes, exponents, arrows and mathematical symbols:
 _WRITTEN = ((0x20, 0x180), (0x370, 0x400), (0x2010, 0x2060), (0x2070, 0x20A0), (0x2190, 0x2300))
 _PALETTE = {to_hex(colour): GREYS[name] for name, colour in COLOURS.items()}
 
 
 class PaperFigure(NamedTuple):
-    """A figure in the size of the book, and its printed size over its own."""
+    """A figure in the size of the book, and the factor to its printed size."""
 
     figure: Figure
     scale: float
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height as printed, in millimetres."""
+        """Printed width and height, in millimetres."""
         width, height = self.figure.get_size_inches()
         return float(width) * self.scale * _INCH, float(height) * self.scale * _INCH
 
     @property
     def letters(self) -> tuple[float, float]:
-        """Size of the smallest and of the largest text as printed, in points."""
+        """Printed size of the smallest and of the largest text, in points."""
         texts = [text for text in self.figure.findobj(Text) if text.get_visible()]
         sizes = [float(text.get_fontsize()) for text in texts if text.get_text().strip()]
         return min(sizes) * self.scale, max(sizes) * self.scale
 
     def pdf(self, title: str = "") -> bytes:
-        """Return a PDF with fonts embedded as TrueType: the same figure gives the same bytes."""
+        """Return a PDF with embedded TrueType fonts; the same figure gives the same bytes."""
         buffer = io.BytesIO()
         about: dict[str, Any] = {"Creator": None, "Producer": None, "CreationDate": None}
         if title:
@@ -96,7 +95,7 @@ class PaperFigure(NamedTuple):
         return content
 
     def png(self, dpi: float = 300.0) -> bytes:
-        """Return a picture with `dpi` points to an inch of its printed size."""
+        """Return a picture with `dpi` dots per inch of its printed size."""
         buffer = io.BytesIO()
         about: dict[str, Any] = {"metadata": {"Software": None}}
         about["pil_kwargs"] = {"dpi": (dpi, dpi), "optimize": False}
@@ -105,7 +104,7 @@ class PaperFigure(NamedTuple):
         return buffer.getvalue()
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
-        """Write a PDF or a PNG, as the name ends, and return the file."""
+        """Write a PDF or a PNG, depending on the file's ending, and return the file."""
         ending = Path(path).suffix.lower()
         if ending not in (".pdf", ".png"):
             raise ValueError(f"path={str(path)!r} ends in {ending!r}; allowed: .pdf, .png")
@@ -114,9 +113,9 @@ class PaperFigure(NamedTuple):
 
 @contextmanager
 def small_fonts() -> Iterator[None]:
-    """Have fonts that are embedded cut out of smaller ones, which leaves them the same.
+    """Embed fonts from pre-cut smaller ones, with the same result.
 
-    For each figure and font matplotlib would read all of its thousands of glyphs.
+    Otherwise matplotlib would read all of a font's thousands of glyphs for each figure.
     """
 
     @contextmanager
@@ -145,7 +144,7 @@ class _Font(io.BytesIO):
 
 @cache
 def _small_font(font: Any) -> tuple[bytes, dict[int, int]]:
-    """Return a font with the letters and signs of `_WRITTEN`, and where their glyphs are in it."""
+    """Return a font with the characters of `_WRITTEN`, and the places of their glyphs in it."""
     known = get_font(font).get_charmap()
     codes = [code for first, last in _WRITTEN for code in range(first, last) if code in known]
     wanted = {known[code] for code in codes}
@@ -155,20 +154,20 @@ def _small_font(font: Any) -> tuple[bytes, dict[int, int]]:
 
 
 def _scaled_file(buffer: io.BytesIO, about: dict[str, Any], scale: float) -> Any:
-    """Return a PDF whose pages are scaled, for which matplotlib has no setting."""
+    """Return a PDF whose pages are scaled; matplotlib has no setting for this."""
     base: Any = backend_pdf.PdfFile
 
     class Scaled(base):
         def newPage(self, width: float, height: float) -> None:
             super().newPage(width * scale, height * scale)
             self.output(scale, 0, 0, scale, 0, 0, backend_pdf.Op.concat_matrix)
-            self.width, self.height = width, height  # what is off the page is left out
+            self.width, self.height = width, height  # anything off the page is cut
 
     return Scaled(buffer, metadata=about)
 
 
 def width_of(width: str | float) -> float:
-    """Return a width in millimetres: that of a name in `WIDTHS`, or the number itself."""
+    """Return a width in millimetres: a name in `WIDTHS`, or a number."""
     allowed = f"{', '.join(WIDTHS)}, or {_NARROWEST:g} to {_WIDEST:g} (millimetres)"
     if isinstance(width, str) and width in WIDTHS:
         return WIDTHS[width]
@@ -188,8 +187,8 @@ def paper_figure(
 
     `draw`, a function without arguments, draws it, such as the method ``draw`` of a figure that
     `companion.publishing.published` read. The width is "single", "double", or in millimetres. In
-    grey, what must be told apart has a line style or a marker of its own, a label beside it, or a
-    grey that is far from the others.
+    grey, lines remain distinguishable by a line style, a marker, a label beside them, or a grey
+    that is far from the others.
     """
     millimetres = width_of(width)
     figure = _laid_out(draw, millimetres, width)
@@ -204,7 +203,7 @@ def paper_figure(
 
 
 def _laid_out(draw: Callable[[], Figure], millimetres: float, width: str | float) -> Figure:
-    """Draw with two panels a row, or with one where the labels leave no room for two."""
+    """Draw with two panels per row, or with one if the labels leave no room for two."""
     needed = 0.0
     for columns in (2, 1):
         before = plt.get_fignums()
@@ -223,7 +222,7 @@ def _laid_out(draw: Callable[[], Figure], millimetres: float, width: str | float
 
 
 def _problem(printed: PaperFigure) -> str:
-    """Say why a figure cannot be read, or does not fit on a page."""
+    """Return the reason why a figure is illegible or too large for a page, or an empty text."""
     least, _ = printed.letters
     width, height = printed.size
     if least < LEAST_LETTERS - 0.005:
@@ -236,7 +235,7 @@ def _problem(printed: PaperFigure) -> str:
 
 
 def fit_below(figure: Figure) -> None:
-    """Break legends and texts of the figure that are too wide for it, and make room for them."""
+    """Wrap legends and texts that are too wide for the figure, and make room for them."""
     if not (figure.legends or figure.texts):
         return
     width, height = figure.get_size_inches()
@@ -274,14 +273,14 @@ def fit_below(figure: Figure) -> None:
 
 
 def lay_out(figure: Figure) -> None:
-    """Have a layout engine, if there is one, put the panels where they stand when it is drawn."""
+    """Make the layout engine, if there is one, move the panels to their final positions."""
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
 
 
 def _with_columns(figure: Figure, legend: Legend, columns: int) -> Legend:
-    """Put a legend with so many columns in the place of another."""
+    """Replace a legend by one with `columns` columns."""
     texts = legend.get_texts()
     legend.remove()
     return figure.legend(
@@ -302,7 +301,7 @@ def _with_columns(figure: Figure, legend: Legend, columns: int) -> Legend:
 
 
 def grey_of(colour: Any) -> tuple[float, float, float, float]:
-    """Return the grey of a colour: as `GREYS` has it, or else as light as the colour."""
+    """Return the grey of a colour: that of `GREYS`, or else one of equal lightness."""
     red, green, blue, alpha = to_rgba(colour)
     known = _PALETTE.get(to_hex((red, green, blue)))
     if known is not None:
@@ -333,7 +332,7 @@ def in_grey(figure: Figure) -> None:
             artist.set_facecolor(grey_of(artist.get_facecolor()))
             artist.set_edgecolor(grey_of(edge))
         elif isinstance(artist, Collection) and artist.get_array() is not None:
-            # As light as the colours were: what rises in them rises in grey.
+            # Equal lightness keeps the order of the colours.
             colours = artist.cmap(np.linspace(0.0, 1.0, 256))
             artist.set_cmap(ListedColormap([*map(grey_of, colours)]))
         elif isinstance(artist, Collection):

@@ -1,4 +1,4 @@
-"""What an audit is expected to convict, in a closed form; and the coin of its bet, run by run."""
+"""The expected bound of an audit in closed form, and the capital of its bet, run by run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dpbandits.plotting.style import COLOURS, INK, End, PanelRange, finish_panel
 
 TRUTH = "true loss"
 """Name of the curve that does not come from an audit."""
-_TAPES = 2000  # cells of the noise that is moved
-_SHOWN = 200  # runs at which a coin is shown
+_TAPES = 2000  # cells of the shifted noise
+_SHOWN = 200  # runs at which the capital is shown
 
 
 def tail(x: float) -> float:
@@ -31,20 +31,20 @@ def tail(x: float) -> float:
 
 
 def chance_of_a(c: float, lead: float = 1.0) -> float:
-    """Return the probability that A is ahead where B leads, with noise of scale 1/c on both."""
+    """Return the probability that A appears ahead although B leads, with noise Lap(1/c) on both."""
     return tail(c * lead)
 
 
 def loss_of(c: float, lead: float = 1.0) -> float:
-    """Return the loss of the event "A" if one reward of A lowers the lead of B by 1."""
+    """Return the privacy loss of the event "A" if one reward of A lowers the lead of B by 1."""
     return math.log(chance_of_a(c, lead - 1) / chance_of_a(c, lead))
 
 
 def replayed_bound(c: float, n_runs: float, failure: float, lead: float = 1.0) -> float:
     """Return the bound of an audit whose sides share tapes, with expected counts.
 
-    The noise on A is moved by the reward that differs: the event is the same on both sides then,
-    and a run that has it counts 1 on one side and the weight of the move on the other.
+    The noise on A is shifted by the differing reward, so that the event is the same on both sides;
+    a run in the event counts 1 on one side and the weight of the shift on the other.
     """
     u = (np.arange(_TAPES) + 0.5) / _TAPES
     z = np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))
@@ -55,7 +55,7 @@ def replayed_bound(c: float, n_runs: float, failure: float, lead: float = 1.0) -
 
 
 def runs_for(share: float, c: float, lead: float, failure: float, *, replayed: bool) -> float:
-    """Return with how many test runs the expected bound is a share of the loss."""
+    """Return the number of test runs at which the expected bound is a given share of the loss."""
     goal = share * loss_of(c, lead)
     p, q = chance_of_a(c, lead - 1), chance_of_a(c, lead)
     low, high = 10.0, 1e12
@@ -87,10 +87,10 @@ def expected_table(runs: Sequence[int], factors: Sequence[float], failure: float
 
 
 def guess_of(m: int, c: float = 1.0) -> float:
-    """Return with which probability the best guess of one of m fair coins is right.
+    """Return the probability that the best guess of one of m fair coins is right.
 
-    What is seen is their sum with noise of scale 1/c. The total variation of its two laws, by the
-    midpoint rule.
+    The guess is based on their sum with noise of scale 1/c. The total variation distance of its two
+    distributions is computed by the midpoint rule.
     """
     step = 1e-3
     y = np.arange(-30.0 / c, m + 30.0 / c, step) + step / 2
@@ -101,9 +101,9 @@ def guess_of(m: int, c: float = 1.0) -> float:
 
 
 def wealth_table(coins: Mapping[tuple[float, int], Floats]) -> pd.DataFrame:
-    """Make the table of `wealth_figure`: a row per (c, seed, runs), with the coin after these runs.
+    """Make the table of `wealth_figure`: the capital after some runs, a row per (c, seed, runs).
 
-    `coins` has for each c and seed the logarithm of the coin after each run.
+    `coins` contains for each c and seed the logarithm of the capital after each run.
     """
     rows = []
     for (c, seed), path in coins.items():
@@ -115,7 +115,7 @@ def wealth_table(coins: Mapping[tuple[float, int], Floats]) -> pd.DataFrame:
 
 
 def crossings(table: pd.DataFrame) -> dict[str, float]:
-    """Return where each curve crosses the declared ε = 1, between the points of the table."""
+    """Return the point where each curve crosses the declared ε = 1, by interpolation."""
     found = {}
     for name, rows in table.groupby("curve", sort=False):
         found[str(name)] = float(np.interp(1.0, rows["bound"], rows["c"]))
@@ -133,9 +133,9 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 def expected_figure(
     table: pd.DataFrame, *, titles: Mapping[str, str], panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the expected bound against the factor c at which the program is run.
+    """Draw the expected bound against the factor c by which the program overspends.
 
-    A dot where a curve crosses the declared ε = 1: from there on an audit convicts.
+    A dot marks where a curve crosses the declared ε = 1: from there on an audit convicts.
     """
     figure, grid = make_panels(chosen_panels(titles, panels), width=5.6, height=3.0)
     (axes,) = grid.values()
@@ -171,7 +171,7 @@ def wealth_figure(
     failure: float,
     panels: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the coin of each audit against its test runs; where it is 1/φ the audit convicts."""
+    """Draw the capital of each audit against its test runs; at 1/φ the audit convicts."""
     figure, grid = make_panels(chosen_panels(titles, panels), width=5.6, height=3.0)
     (axes,) = grid.values()
     axes.set_yscale("log")

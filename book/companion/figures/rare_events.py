@@ -1,4 +1,4 @@
-"""Rare events behind noise: laws of a private count, patients needed, and where to cut."""
+"""Rare events behind noise: distributions of a private count, patients needed, truncation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LAW_COLOURS = {_NONE: GREY, _RARE: COLOURS["vermilion"]}
 
 
 def told_yes(rate: float, epsilon: float) -> float:
-    """Return how often patients say yes who lie with probability 1/(1 + e^ε).
+    """Return the rate of the answer "yes" if patients lie with probability 1/(1 + e^ε).
 
     Examples
     --------
@@ -75,7 +75,7 @@ def noisy_tail(level: float, n: int, rate: float, epsilon: float) -> float:
 
 
 def worst_error(model: str, n: int, rate: float, epsilon: float = 1.0) -> float:
-    """Return the greater of both errors at the threshold that makes it least: 0 against `rate`.
+    """Return the minimax error of a threshold test of rate 0 against `rate`.
 
     Examples
     --------
@@ -98,9 +98,9 @@ def worst_error(model: str, n: int, rate: float, epsilon: float = 1.0) -> float:
 
 
 def patients_needed(model: str, rate: float, epsilon: float = 1.0, level: float = 0.05) -> float:
-    """Return from how many patients on a rate can be told from 0 with two errors of 5 %.
+    """Return the number of patients needed to distinguish a rate from 0 with two errors of 5 %.
 
-    Exact for open records and a curator; where every patient answers, by the normal law.
+    It is exact for open records and a curator, and a normal approximation for the local model.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def complications_table(
 ) -> pd.DataFrame:
     """Make the table of `complications_figure`.
 
-    For n patients it has the law of the estimated number of complications in each model, over its
-    peak, and against 1/rate the number of patients that each model needs; `exact` are numbers by
-    model and rate, which are drawn as points.
+    It contains, for n patients, the distribution of the estimated number of complications in each
+    model, scaled to a peak of 1, and the number of patients that each model needs against 1/rate;
+    `exact` contains numbers by model and rate, which are drawn as points.
     """
     columns = {}
     for panel, model in LAWS.items():
@@ -147,7 +147,7 @@ def complications_table(
 
 
 def _estimates(model: str, n: int, rate: float, epsilon: float) -> tuple[Floats, Floats]:
-    """Return values of the estimated number of complications, and how likely they are."""
+    """Return values of the estimated number of complications, and their probabilities."""
     if model == "curator":
         x, k = np.linspace(-8.0, 28.0, 145), _counts(n, rate)
         density = stats.laplace.pdf((x[:, None] - k) * epsilon)
@@ -163,7 +163,7 @@ def _estimates(model: str, n: int, rate: float, epsilon: float) -> tuple[Floats,
 def complications_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw laws of the estimated number of complications, and the patients that are needed.
+    """Draw distributions of the estimated number of complications, and the patients needed.
 
     The table is made by `complications_table`.
     """
@@ -218,13 +218,13 @@ def _draw_growth(figure: Figure, axes: Axes, lines: Sequence[Line]) -> None:
     axes.tick_params(labelleft=True)
 
 
-# ------------------------------------------------------------------------------ where to cut
+# ------------------------------------------------------------------------------ truncation
 
 
 def cut_table(
     curves: Mapping[str, tuple[Floats, Floats]],
 ) -> pd.DataFrame:
-    """Make the table of `cut_figure`: thresholds and errors by curve, the least one marked."""
+    """Make the table of `cut_figure`: thresholds and errors by curve, with the least one marked."""
     columns = {}
     for name, (x, y) in curves.items():
         mark = (np.arange(y.size) == int(np.argmin(y))) & (name in MODEL_LOOKS)
@@ -238,7 +238,7 @@ def cut_figure(
 ) -> Figure:
     """Draw the root-mean-square error of a truncated mean against its threshold.
 
-    The table is made by `cut_table`; a curve that is none of `MODEL_LOOKS`, the bias, is grey.
+    The table is made by `cut_table`; a curve that is not in `MODEL_LOOKS`, the bias, is grey.
     """
 
     def draw(axes: Axes, lines: list[Line]) -> PanelRange:

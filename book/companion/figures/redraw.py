@@ -1,4 +1,4 @@
-"""Figures that can be drawn again: how each was drawn travels with it."""
+"""Figures that can be drawn again: each carries its recipe."""
 
 import importlib
 import inspect
@@ -17,10 +17,10 @@ Recipe = dict[str, Any]
 
 
 def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Mark a function that draws a table, in the book's style: figures remember it.
+    """Mark a function that draws a table in the book's style: its figures store the recipe.
 
-    The function takes the table, as `companion.tables.tabulate` makes it, and options by name
-    that JSON can hold.
+    The function takes a table made by `companion.tables.tabulate`, and keyword options that can be
+    written as JSON.
     """
 
     @wraps(function)
@@ -35,7 +35,7 @@ def redrawable(function: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 def recipe_of(figure: Figure) -> Recipe:
-    """Return how a figure was drawn; ValueError if no `redrawable` function drew it."""
+    """Return the recipe of a figure; ValueError if no `redrawable` function drew it."""
     recipe: Recipe | None = getattr(figure, "_dpbandits_recipe", None)
     if recipe is None:
         raise ValueError(
@@ -46,7 +46,7 @@ def recipe_of(figure: Figure) -> Recipe:
 
 
 def redraw(table: pd.DataFrame, recipe: Mapping[str, Any], **options: Any) -> Figure:
-    """Draw a table as a recipe says, with further options."""
+    """Draw a table by a recipe, with further options."""
     module, _, name = recipe["function"].partition(":")
     function = getattr(importlib.import_module(module), name)
     known = [name for name in inspect.signature(function).parameters if name != "table"]

@@ -32,7 +32,7 @@ from companion.figures.redraw import redrawable
 from dpbandits._validation import check_choice
 from dpbandits.plotting.style import COLOURS, DASHED, DOTTED, INK, End, Look, PanelRange
 
-_WIDE, _THIN = 3.2, 1.5  # so that a curve under another stays visible
+_WIDE, _THIN = 3.2, 1.5  # so that a curve below another remains visible
 BUDGET_LOOKS = {
     "DP-SE": (Look(COLOURS["blue"], width=_WIDE), Look(COLOURS["sky"], width=_THIN)),
     "DP-UCB": (
@@ -62,10 +62,10 @@ def regret_over_time(
 ) -> Figure:
     """Draw curves over time: mean, a band with the central 90 % of the runs, ends of epochs.
 
-    Lines whose algorithm is "Lai–Robbins" or "private rate" are lower bounds: they need ``time``
-    and ``mean`` alone, and have no band. Theory is the upper bounds, from the column ``bound``;
-    circles mark ends of epochs, from the column ``epoch``. The scale, of both axes, is "log" or
-    "linear".
+    Lines whose algorithm is "Lai–Robbins" or "private rate" are lower bounds: they need only
+    ``time`` and ``mean``, and have no band. ``theory`` draws the upper bounds, from the column
+    ``bound``; circles mark ends of epochs, from the column ``epoch``. The scale, of both axes, is
+    "log" or "linear".
 
     Examples
     --------
@@ -105,7 +105,7 @@ def regret_over_time(
 def regret_over_epsilon(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret at the horizon over ε: DP-SE and DP-UCB, beside SE and UCB at ε = ∞."""
+    """Draw the regret at the horizon over ε: DP-SE and DP-UCB, with SE and UCB at ε = ∞."""
     return _over(table, titles, panels, _over_epsilon, "privacy budget ε")
 
 
@@ -113,7 +113,7 @@ def regret_over_epsilon(
 def regret_over_horizon(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret over the horizon: told it, and guessing it by doubling or squaring.
+    """Draw the regret over the horizon: for known T, and for guesses by doubling or squaring.
 
     The variant "told T" has a row per horizon, in the column ``time``; the variants "double" and
     "square" have curves over time.
@@ -125,7 +125,7 @@ def regret_over_horizon(
 def regret_over_arms(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the regret at the horizon over the number of arms: whole budget, and split budget."""
+    """Draw the regret at the horizon over the number of arms, for a whole and a split budget."""
     figure = _over(table, titles, panels, _over_arms, "number of arms K")
     arms = sorted(set(table["n_arms"]))
     _tick_arms(figure.axes, arms, arms)
@@ -145,17 +145,17 @@ def _over(
 
 
 def _ranks(lines: Iterator[Line] | Lines) -> dict[float, int]:
-    """Return the rank of each budget in a panel, the least first."""
+    """Return the rank of each budget in a panel, in increasing order."""
     return {e: i for i, e in enumerate(sorted({line.epsilon for line in lines}))}
 
 
 def _final(line: Line) -> tuple[float, float, float]:
-    """Return the last row of a line: mean, and ends of the band of 90 % of the runs."""
+    """Return the last row of a line: the mean, and the ends of the 90 % band of the runs."""
     return line.mean[-1], line.low[-1], line.high[-1]
 
 
 def _series(axes: Axes, x: Sequence[float], lines: Lines, look: Look, text: str) -> End:
-    """Draw the regret at the horizon of one line after another, with the band of the runs."""
+    """Draw the regret at the horizon of each line, with the band of the runs."""
     mean, low, high = np.array([_final(line) for line in lines]).T
     band(axes, x, low, high, look)
     marked(axes, x, mean, look, **_MARKS)
@@ -222,7 +222,7 @@ def _tick_arms(panels: Sequence[Axes], places: Sequence[int], arms: Sequence[int
 
 
 def _tick_linear(panels: Sequence[Axes]) -> None:
-    """Count pulls in millions or thousands, and regret in thousands, where the data is."""
+    """Label pulls in millions or thousands, and regret in thousands, within the data's range."""
     horizon = max(axes.dataLim.x1 for axes in panels)
     size, letter = (1e6, "M") if horizon >= 1e6 else (1e3, "k")
     for axes in panels:

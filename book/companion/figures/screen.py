@@ -1,7 +1,7 @@
-"""Figures for a page on a screen: SVG as wide as the column of text, and as a phone.
+"""Figures for a page on a screen: SVGs with the width of the text column and of a phone.
 
-A figure is laid out anew for each width, in letters of one size: panels stand beside each other on
-a wide screen and below each other on a narrow one. Its ground is clear, so that a page in the dark
+A figure is laid out again for each width, in letters of one size: panels are beside each other on a
+wide screen and below each other on a narrow one. Its background is transparent, so that a dark page
 can turn black into white. Numbers are rounded, and the same figure gives the same bytes.
 """
 
@@ -22,8 +22,8 @@ WIDE, NARROW = 7.0, 3.5
 STRETCH = 1.2
 """How many times as wide a figure becomes at most so that two panels stand in a row."""
 
-_PHONE = 5.0  # inches, below which panels stand below each other
-_SHARE = 0.42  # of a panel's width that curves keep where it stands alone in its row
+_PHONE = 5.0  # inches, below which panels are stacked
+_SHARE = 0.42  # least share of a panel's width for curves, if it is alone in its row
 _TRIES = 6
 _HAIR = 0.01  # inches
 _PATH = re.compile(r' d="([^"]*)"')
@@ -54,7 +54,7 @@ def screen_figure(draw: Callable[[], Figure], width: float, beside: float = 0.0)
 
 
 def _laid_out(attempt: Callable[..., tuple[Figure | None, float | None]], width: float) -> Figure:
-    """Draw with two panels a row where there is room for them, or nearly so; else with one."""
+    """Draw with two panels per row if there is room, or nearly so; else with one."""
     if width > _PHONE:
         for room in (width, STRETCH * width):
             figure, needed = attempt(room, 2)
@@ -74,7 +74,7 @@ def _laid_out(attempt: Callable[..., tuple[Figure | None, float | None]], width:
 
 
 def keep_inside(figure: Figure) -> None:
-    """Move names of horizontal axes that stand out at the right to the figure's edge."""
+    """Move labels of horizontal axes that protrude at the right back to the figure's edge."""
     lay_out(figure)
     edge = figure.bbox.width - 2.0
     for axes in figure.axes:
@@ -86,7 +86,7 @@ def keep_inside(figure: Figure) -> None:
 def _attempt(
     draw: Callable[[], Figure], beside: float, room: float, columns: int, share: float = 0.3
 ) -> tuple[Figure | None, float | None]:
-    """Return the figure, or else the width that its labels need."""
+    """Return the figure, or the width that its labels would need."""
     before = set(plt.get_fignums())
     try:
         with styled(), filling(room, columns, share, abreast=columns > 1, beside=beside):
@@ -103,9 +103,9 @@ def _attempt(
 
 
 def compact(svg: str) -> str:
-    """Write an SVG of matplotlib shorter: rounded numbers, relative paths, no comments.
+    """Shorten an SVG of matplotlib: rounded numbers, relative paths, no comments.
 
-    Coordinates are rounded to hundredths of a point, which is less than can be seen.
+    Coordinates are rounded to hundredths of a point, which is invisible.
     """
     svg = _COMMENT.sub("", _METADATA.sub("", svg))
     svg = _PATH.sub(lambda match: f' d="{relative(match[1])}"', svg)
@@ -114,7 +114,7 @@ def compact(svg: str) -> str:
 
 
 def relative(path: str) -> str:
-    """Write a path of straight lines relative to each point before, in hundredths; others alone.
+    """Write a path of straight lines in relative coordinates, in hundredths; keep other paths.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _pair(x: int, y: int) -> str:
 
 
 def _hundredths(value: int) -> str:
-    """Write a number of hundredths."""
+    """Write a number given in hundredths."""
     text = f"{value / 100:.2f}".rstrip("0").rstrip(".")
     return re.sub(r"^(-?)0(?=\.)", r"\1", text) if value else "0"
 

@@ -74,14 +74,14 @@ _X_LABELS = {
 _EXPLAINED = "DP-exp-NAS"
 """Rule whose noiseless halting time and upper bound are drawn; that of others is their curve."""
 _FREE = "DP-exp-NAS, ε = ∞"
-_POINTS = 91  # of the curves from theory
+_POINTS = 91  # of the theoretical curves
 _DEPTH = 40.0
 """How far below the least mean a panel goes, as a factor."""
-_EDGE = "0.45"  # grey of the lines around the regions where no rule can be
+_EDGE = "0.45"  # grey of the lines around the regions that no rule can reach
 
 
 def measured(runs: Results) -> pd.DataFrame:
-    """Make a table of what the runs of each case found, a row per case.
+    """Make a table of the results of each case, a row per case.
 
     Its columns are ``panel``, ``rule``, ``law``, ``mean``, ``deviation``, ``alpha``, ``beta``,
     ``epsilon`` and those of `Estimates.summary`.
@@ -96,7 +96,7 @@ def measured(runs: Results) -> pd.DataFrame:
 
 
 def _label(rule: StoppingRule) -> str:
-    """Return the name of a rule's curve; Algorithm 2 without privacy has one of its own."""
+    """Return the name of a rule's curve; Algorithm 2 without privacy has its own name."""
     free = isinstance(rule, DPExponentialNAS) and math.isinf(rule.epsilon)
     return _FREE if free else rule.label
 
@@ -107,10 +107,10 @@ def _without_errors(table: pd.DataFrame, *others: str) -> pd.DataFrame:
 
 
 def smooth_time(rule: NASFamily, mean: float) -> float:
-    """Solve n·|μ| = n·h·(1 + 1/α) + c for a real n: `noiseless_time` without its rounding up.
+    """Solve n·|μ| = n·h·(1 + 1/α) + c for a real n: `noiseless_time` without rounding up.
 
-    For a rule that looks at n = 2, 4, 8, … this takes away the steps: the number of the look is
-    log2(n), whole or not.
+    For a rule that looks at n = 2, 4, 8, … this removes the steps: the number of the look is
+    log2(n), not rounded.
     """
     halting, by_doubling = rule.halting, isinstance(rule, DPExponentialNAS)
 
@@ -128,14 +128,14 @@ def smooth_time(rule: NASFamily, mean: float) -> float:
 
 
 def samples_table(runs: Results, over: str) -> pd.DataFrame:
-    """Make the table of `samples_figure`: what was measured, and what theory says.
+    """Make the table of `samples_figure`: measured values, and theoretical ones.
 
-    `over` is what differs within a panel, which has runs of `DPExponentialNAS`. To the columns of
-    `measured` without errors come rows whose ``rule`` is "theory". At places in between they have
-    ``noiseless``: when DP-exp-NAS halts on a stream that is constantly its mean and without noise;
-    ``surely``: its upper bound `dpbandits.bounds.stopping_samples`; ``any_rule`` and
-    ``private_rule``: lower bounds for every rule that is right on every law, and for those that are
-    ε-DP as well.
+    `over` is the parameter that varies within a panel, which has runs of `DPExponentialNAS`. The
+    columns of `measured`, without errors, are followed by rows whose ``rule`` is "theory". On a
+    finer grid they contain ``noiseless``: the halting time of DP-exp-NAS without noise on a stream
+    equal to its mean; ``surely``: its upper bound `dpbandits.bounds.stopping_samples`; ``any_rule``
+    and ``private_rule``: lower bounds for every rule that is correct on every distribution, and for
+    those that are also ε-DP.
     """
     check_choice("over", over, tuple(_X_LABELS))
     table = _without_errors(measured(runs), *(["deviation"] if over != "deviation" else []))
@@ -149,7 +149,7 @@ def samples_table(runs: Results, over: str) -> pd.DataFrame:
 
 
 def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, Any]:
-    """Return the columns that theorems fill, between the least and the greatest place."""
+    """Return the theoretical columns between the least and the greatest place."""
     rows = []
     for x, rule, law in _between(pairs, over):
         any_rule = private = math.nan
@@ -165,7 +165,7 @@ def _theory(pairs: Sequence[tuple[StoppingRule, Law]], over: str) -> dict[str, A
 
 
 def _place(rule: StoppingRule, law: Law, over: str) -> float:
-    """Return where a rule on a law stands on the horizontal axis."""
+    """Return the position of a rule and a distribution on the horizontal axis."""
     if over == "mean":
         return abs(law.mean)
     return math.sqrt(law.variance) if over == "deviation" else float(getattr(rule, over))
@@ -174,14 +174,14 @@ def _place(rule: StoppingRule, law: Law, over: str) -> float:
 def _between(
     pairs: Sequence[tuple[StoppingRule, Law]], over: str
 ) -> Iterator[tuple[float, DPExponentialNAS, Law]]:
-    """Yield places from the least to the greatest of the pairs, each with its rule and law."""
+    """Yield places from the least to the greatest of the pairs, with rule and distribution."""
     rule, law = cast(DPExponentialNAS, pairs[0][0]), pairs[0][1]
     places = [_place(*pair, over) for pair in pairs]
     if over == "deviation":
         room = (law.half_range - abs(law.mean)) * (1 - 1e-12)
         for x in np.geomspace(min(places), room, _POINTS):
             yield float(x), rule, low_variance(law.mean, float(x), law.half_range)
-        # beyond the deviations that `low_variance` reaches, the laws of the pairs themselves
+        # beyond the deviations that `low_variance` reaches, use the pairs' own distributions
         yield from (
             (x, rule, other) for x, (_, other) in zip(places, pairs, strict=True) if x > room
         )
@@ -206,10 +206,10 @@ def samples_figure(
 ) -> Figure:
     """Draw the mean number of samples against a parameter, with a band of 90 % of the runs.
 
-    Cases in which a run has not halted are left out. A rule without ε is level over ε. Theory is
-    the noiseless time of DP-exp-NAS (thin, with steps from the doubling), its upper bound
-    (dotted; both only if `proved`), and, as shaded regions, where no rule, and no ε-DP rule, can
-    have its mean.
+    Cases in which a run has not halted are omitted. A rule without ε is level over ε. ``theory``
+    draws the noiseless time of DP-exp-NAS (thin, with steps from the doubling) and its upper bound
+    (dotted), both only if `proved`, and shades the regions below the lower bounds for every rule
+    and for every ε-DP rule.
 
     The table is made by `samples_table`, for the same parameter `over`.
     """
@@ -261,7 +261,7 @@ def _sweep(axes: Axes, lines: Lines, over: str, theory: bool, proved: bool) -> P
 
 
 def _shade(axes: Axes, x: ArrayLike, line: Line, lowest: float) -> list[End]:
-    """Shade where no rule can be; the label stands where the region's edge leaves the panel."""
+    """Shade the region that no rule can reach; its label is where its edge leaves the panel."""
     ends, x = [], np.asarray(x)
     regions = [("no rule", line.any_rule, "0.8")]
     if np.any(line.private_rule > line.any_rule):
@@ -284,10 +284,10 @@ _REFERENCES = {-1.0: "1/|μ|", -2.0: "1/μ²"}
 def slopes_table(runs: Results) -> pd.DataFrame:
     """Make the table of `slopes_figure`: measured and computed slopes d log(samples)/d log|μ|.
 
-    Its columns are ``panel``, ``rule``, ``of``, ``mean``, ``slope``, ``error``. Where ``of`` is
-    "runs", the slope is one between mean samples about a decade of |μ| apart, at the decade's
-    middle, with half its 95 % confidence interval; where it is "condition", one of the halting
-    condition without noise and without the steps of doubling.
+    Its columns are ``panel``, ``rule``, ``of``, ``mean``, ``slope``, ``error``. If ``of`` is
+    "runs", the slope is that between mean samples about a decade of |μ| apart, at the decade's
+    middle, with the half-width of its 95 % confidence interval; if it is "condition", the slope is
+    that of the halting condition without noise and without the steps of doubling.
     """
     rules: dict[tuple[str, str], NASFamily] = {}
     for (panel, *_), found in runs.items():
@@ -307,7 +307,7 @@ def slopes_table(runs: Results) -> pd.DataFrame:
 
 
 def _chords(line: Line) -> list[tuple[float, float, float]]:
-    """Return place, slope and half its interval for points about a decade apart."""
+    """Return place, slope and the half-width of its interval for points about a decade apart."""
     order = np.argsort(np.abs(line.mean))
     order = order[np.isfinite(line.mean_samples[order])]
     sizes, samples = np.abs(line.mean[order]), line.mean_samples[order]
@@ -338,7 +338,8 @@ def slopes_figure(
 ) -> Figure:
     """Draw d log(samples)/d log|μ| of each rule: −2 where sampling rules, −1 where noise does.
 
-    The table is made by `slopes_table`; theory is the slopes of the halting conditions, as curves.
+    The table is made by `slopes_table`; ``theory`` draws the slopes of the halting conditions as
+    curves.
     """
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:
@@ -383,9 +384,9 @@ _MEANS = ("-", DASHED, (0, (9, 2)), DOTTED)
 
 
 def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
-    """Return the ε with which a rule takes `level` times the samples that it takes with ε = ∞.
+    """Return the ε at which a rule takes `level` times the samples that it takes at ε = ∞.
 
-    By its halting condition without noise and without steps: `smooth_time`.
+    It is computed from the halting condition without noise and without steps: `smooth_time`.
     """
     free = smooth_time(replace(rule, epsilon=math.inf), mean)
 
@@ -397,7 +398,7 @@ def budget_for(rule: DPExponentialNAS, mean: float, level: float) -> float:
 
 
 def price_table(price: Mapping[tuple[float, float], float]) -> pd.DataFrame:
-    """Make the table of `price_figure` from {(mean, ratio εR/(α|μ|)): times as many samples}.
+    """Make the table of `price_figure` from {(mean, ratio εR/(α|μ|)): factor of the samples}.
 
     Its columns are ``mean``, ``ratio`` and ``times``.
     """
@@ -412,7 +413,7 @@ def price_table(price: Mapping[tuple[float, float], float]) -> pd.DataFrame:
 
 @redrawable
 def price_figure(table: pd.DataFrame) -> Figure:
-    """Draw how many times more samples privacy takes, against εR/(α|μ|), a curve for each mean.
+    """Draw the factor by which privacy increases the samples, against εR/(α|μ|), for each mean.
 
     The table is made by `price_table`.
     """
@@ -454,10 +455,10 @@ _GAP = 0.4  # between groups with different β
 def errors_figure(
     table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None, theory: bool = True
 ) -> Figure:
-    """Draw the share of runs that failed, with Clopper–Pearson's 95 % intervals.
+    """Draw the share of runs that failed, with 95 % Clopper–Pearson intervals.
 
-    Where no run failed, a hollow mark stands at the interval's upper end, with an arrow down. The
-    table is made by `measured`; theory is the share β that is allowed.
+    If no run failed, a hollow mark is at the interval's upper end, with an arrow down. The table is
+    made by `measured`; ``theory`` draws the allowed share β.
     """
     by = ("panel", "rule", "alpha", "beta")
     every = lines_shown(table, titles, panels, by)
@@ -515,7 +516,7 @@ def errors_figure(
 
 
 def _rate(axes: Axes, x: float, line: Line) -> None:
-    """Draw a rate with its interval, or what is known if no run failed."""
+    """Draw a rate with its interval, or only its upper end if no run failed."""
     look = RULE_LOOKS[line.rule]
     rate, low, high = line.error_rate[0], line.error_low95[0], line.error_high95[0]
     bottom = max(low, _LEAST / 10) if rate > 0 else high / _ARROW

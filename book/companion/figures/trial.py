@@ -1,4 +1,4 @@
-"""Trials: what was decided on a finite population, and what privacy costs in patients."""
+"""Trials on a finite population: their decisions, and the cost of privacy in patients."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -64,16 +64,17 @@ def trial_figure(
 ) -> Figure:
     """Draw trials: a marker with its 95 % interval for each case.
 
-    Markers of different algorithms stand a little apart. An algorithm without privacy has no place
+    Markers of different algorithms are slightly apart. An algorithm without privacy has no place
     on an axis of ε, and is a horizontal band. The table is made by `trial_table`.
 
     Parameters
     ----------
     over : {"epsilon", "total"}
-        What the horizontal axis shows: the budget, or the patients in the population.
+        The horizontal axis: the budget, or the number of patients in the population.
     values : {"right", "patients", "inferior", "excess"}
-        Share of the trials that find the best arm; or the mean number of patients, of those that
-        did not get the best arm, or of the failures that the best arm would have avoided.
+        The vertical axis: the share of the trials that find the best arm; or the mean number of
+        patients, of patients without the best arm, or of failures that the best arm would have
+        avoided.
     """
     check_choice("over", over, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
@@ -94,7 +95,7 @@ def trial_figure(
 
 
 def _trials(axes: Axes, lines: Lines, names: Sequence[str], over: str, values: str) -> PanelRange:
-    """Draw one panel; return what it must show."""
+    """Draw one panel; return the range that it must show."""
     finite = [float(x) for line in lines for x in getattr(line, over) if math.isfinite(x)]
     least, most = min(finite), max(finite)
     is_share = values == "right"
@@ -124,7 +125,7 @@ def _trials(axes: Axes, lines: Lines, names: Sequence[str], over: str, values: s
 
 
 def cost_table(runs: Mapping[float, Identifications]) -> pd.DataFrame:
-    """Make a table of an algorithm's patients by budget, a row each; ``inf`` means no privacy.
+    """Make a table of an algorithm's patients, a row for each budget; ``inf`` means no privacy.
 
     Columns are ``panel``, ``instance``, ``n_arms``, ``epsilon``, ``delta``, ``algorithm``,
     ``variant`` and those of `Identifications.summary`.
@@ -139,7 +140,7 @@ def cost_table(runs: Mapping[float, Identifications]) -> pd.DataFrame:
 
 
 class Price(NamedTuple):
-    """How many times as many patients a budget takes: the ratio of two means, ± half a 95 % one."""
+    """Ratio of the mean patients with a budget and without privacy, ± half its 95 % interval."""
 
     patients: float
     free: float
