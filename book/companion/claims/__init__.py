@@ -1,4 +1,4 @@
-"""The ledger of claims: what the papers say, and what a computation says about it.
+"""The ledger of claims: statements of the papers, each judged by a computation.
 
 A claim is a function with the decorator `findings.claim` in a module of its chapter.
 
@@ -143,7 +143,7 @@ for _chapter, _names in MODULES.items():
 def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
     """Return the claims whose ids begin with `prefix`, in the order of the book.
 
-    Those of one chapter, if its number is given, such as "01"; ValueError if there are none.
+    If a chapter's number such as "01" is given, only its claims; ValueError if there are none.
     """
     if chapter is None:
         found = [claim for part in _BY_CHAPTER.values() for claim in part]
@@ -157,10 +157,10 @@ def ledger(prefix: str = "", chapter: str | None = None) -> list[Claim]:
 
 
 def recorded(prefix: str = "", chapter: str | None = None) -> list[Claim]:
-    """Return claims as `ledger` does, with the findings that the chapters have published.
+    """Return claims like `ledger`, with the findings that the chapters have published.
 
-    That is what the page of claims shows; ValueError if no chapter has judged one of them yet.
-    `differences` computes again what needs no chapter.
+    The page of claims shows these; ValueError if no chapter has judged one of them yet.
+    `differences` judges again the claims that need no chapter.
     """
     written = _written()
     found = []
@@ -178,7 +178,7 @@ def _as_written(claim: Claim, record: Mapping[str, Any]) -> Claim:
 
 
 def _file(chapter: str) -> Path:
-    """Return where a chapter publishes its verdicts."""
+    """Return the file in which a chapter publishes its verdicts."""
     return find_root() / "book" / "data" / f"claims-{chapter}.json"
 
 
@@ -192,9 +192,9 @@ def _written() -> dict[str, dict[str, Any]]:
 def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
     """Judge the claims of a chapter, publish the verdicts and return the claims.
 
-    Claims about the chapter's experiments are judged from `results`, by the names that they need.
-    The others depend on no parameter of the page: at the presets smoke and quick, those that the
-    book has published a verdict on keep it, whatever has become of their checks (``companion
+    Claims about the chapter's experiments are judged from `results`, which contains the values they
+    need by name. The others depend on no parameter of the page: at the presets smoke and quick they
+    keep a verdict that the book has published, even if their checks have changed (``companion
     claims --check`` runs them).
     """
     results = {} if results is None else results
@@ -212,7 +212,7 @@ def judge(page: Page, results: Mapping[str, Any] | None = None) -> list[Claim]:
 
 
 def section(claim_id: str) -> tuple[str, str]:
-    """Return the number of the chapter that judges a claim, and the label of the place there."""
+    """Return the number of the chapter that judges a claim, and the label of the section."""
     for chapter, claims in _BY_CHAPTER.items():
         for claim in claims:
             if claim.id == claim_id:
@@ -223,13 +223,13 @@ def section(claim_id: str) -> tuple[str, str]:
 
 
 def taken_over(claim_id: str) -> str:
-    """Return in words what became of a retired id."""
+    """Return a sentence on the claim that replaced a retired id."""
     heir = RETIRED[claim_id]
     return f"allowed: {heir}, which has taken its place" if heir else "nothing judges it any more"
 
 
 def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Check the claims and return them as plain data."""
+    """Judge the claims and return them as plain data."""
     return [
         {
             "id": claim.id,
@@ -248,9 +248,9 @@ def records(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 def differences(claims: Sequence[Claim] | None = None) -> list[str]:
-    """Judge claims, or all, again and describe where the published verdicts differ, a line each.
+    """Judge claims, or all, again, and describe differences to the published verdicts, a line each.
 
-    Claims that need results of a chapter are left out: executing the chapter judges them.
+    Claims that need results of a chapter are omitted: executing the chapter judges them.
     """
     stored = _written()
     chosen = [claim for claim in (ledger() if claims is None else claims) if not claim.needs]

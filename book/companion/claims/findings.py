@@ -1,4 +1,4 @@
-"""What claims are made of: the decorator of their checks, what a check found, its evidence."""
+"""Parts of claims: the decorator of their checks, the finding of a check, its evidence."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Evidence = Mapping[str, float | int | str]
 
 @dataclass(frozen=True)
 class Finding:
-    """What the check of a claim found: one of `VERDICTS`, why, and the numbers that it rests on.
+    """The finding of a claim's check: one of `VERDICTS`, the reason, and the evidence.
 
-    The reason is the condition, the counterexample, or what was checked. Numbers are rounded as
-    they are published (`companion.rounding`).
+    The reason is the condition, the counterexample, or a description of the check. Numbers are
+    rounded for publication (`companion.rounding`).
     """
 
     verdict: str
@@ -58,15 +58,15 @@ OTHERWISE = (
 def finding(
     verdict: str, reason: str | Mapping[str, str], *evidence: tuple[Any, ...] | Evidence
 ) -> Finding:
-    """Return what a check found, with its evidence.
+    """Return the finding of a check, with its evidence.
 
     Parameters
     ----------
     verdict : str
         One of `VERDICTS`.
     reason : str or mapping of str to str
-        Why. Words that do not depend on the computation stand beside the verdict for which they
-        were written, so that another verdict never has them: it has `OTHERWISE`.
+        The reason. Words that do not depend on the computation are keyed by the verdict for which
+        they were written, so that no other verdict ever gets them: its reason is `OTHERWISE`.
     evidence
         Pieces of the form (name, value[, digits]), or mappings.
 
@@ -93,18 +93,18 @@ class Claim:
     id : str
         Stable name, by which a verdict can be cited; it begins with the paper's key.
     place, statement : str
-        Where the paper says it, and what it says, in our words; formulas stand in LaTeX between
-        dollar signs (`companion.formulas.as_text` writes them as text).
+        The place in the paper, and the statement in our words; formulas are in LaTeX between dollar
+        signs (`companion.formulas.as_text` writes them as text).
     check : callable
-        Computes the `Finding`, when it is first asked for.
+        Computes the `Finding` when it is first needed.
     at : str
-        Label of the place in the chapter where the page speaks of it.
+        Label of the section of the chapter that discusses it.
     needs : tuple of str
-        Names of results of the chapter's experiments that `check` takes, in this order; such a
-        claim is judged where they are computed, by ``claims.judge`` in the chapter.
+        Names of the experiments' results that `check` takes, in this order; such a claim is judged
+        in the chapter that computes them, by ``claims.judge``.
     reconstructed : bool
-        Whether our copy of the paper has lost the formula or the parameters, so that the check
-        judges what we put in their place. It is then counted neither for nor against the paper.
+        Whether the formula or the parameters are missing from our copy of the paper, so that the
+        check judges our reconstruction. It then counts neither for nor against the paper.
     """
 
     id: str
@@ -122,7 +122,7 @@ class Claim:
 
     @cached_property
     def finding(self) -> Finding:
-        """What the check found."""
+        """The finding of the check."""
         if self.needs:
             raise ValueError(
                 f"claim {self.id} is judged from runs of its chapter, {', '.join(self.needs)}; "
@@ -147,12 +147,12 @@ class Claim:
 
     @property
     def standing(self) -> str:
-        """What the claim is counted as: its verdict, or `RECONSTRUCTED`."""
+        """The category in which the claim is counted: its verdict, or `RECONSTRUCTED`."""
         return RECONSTRUCTED if self.reconstructed else self.verdict
 
     @property
     def evidence(self) -> Evidence:
-        """The numbers that the verdict rests on."""
+        """The numbers on which the verdict is based."""
         return self.finding.evidence
 
 
@@ -170,11 +170,11 @@ def claim(
     needs: tuple[str, ...] = (),
     reconstructed: bool = False,
 ) -> Callable[[Check], Check]:
-    """Enter the decorated check into the ledger, as the one that judges a claim.
+    """Register the decorated check in the ledger as the judge of a claim.
 
     The parameters are those of `Claim`, and the statement is the first paragraph of the check's
-    docstring. Where a formula in it is ours it begins with `MARK`, and the claim is reconstructed;
-    others are if the parameter says so.
+    docstring. If it contains a formula of ours it begins with `MARK`, and the claim is
+    reconstructed; other claims are so only if the parameter is set.
 
     Examples
     --------
@@ -200,12 +200,12 @@ def claim(
 
 
 def claims_of(module: str) -> list[Claim]:
-    """Return the claims whose checks stand in a module, in that order."""
+    """Return the claims whose checks are defined in a module, in order."""
     return _MADE[module]
 
 
 def shown(value: Any, digits: int | str | None = None) -> Any:
-    """Return a number as the page shows it: rounded, for 0 to an integer; or formatted, ".3g"."""
+    """Return a number as shown on the page: rounded, to an integer for 0, or formatted by ".3g"."""
     value = agreed(value) if isinstance(value, float) else value
     if isinstance(digits, str):
         return float(f"{value:{digits}}")
@@ -215,7 +215,7 @@ def shown(value: Any, digits: int | str | None = None) -> Any:
 def entries(
     name: str, values: Mapping[Any, Any], digits: int | str | None = None
 ) -> dict[str, Any]:
-    """Return evidence, an entry for each key, which `name` is formatted with.
+    """Return evidence with an entry for each key, named by formatting `name` with the key.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def entries(
 def extremes(
     name: str, values: Iterable[Any], digits: int | str | None = None, short: bool = False
 ) -> dict[str, Any]:
-    """Return evidence, the least and the greatest of some numbers, or of those of each key.
+    """Return evidence: the least and the greatest of some numbers, or of each key's numbers.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The ten verdicts that surprise most, as sentences for the page of claims.
 
-A sentence has its numbers from the published evidence, [NAME] or, to three digits, [NAME ~3], and
-stands only while its claim has the verdict that it was written for.
+A sentence takes its numbers from the published evidence, as [NAME] or, to three digits, [NAME ~3],
+and is valid only while its claim has the verdict for which it was written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["SURPRISES", "Surprise", "sentences"]
 
 @dataclass(frozen=True)
 class Surprise:
-    """A sentence about a claim, with the names of numbers of its evidence in brackets."""
+    """A sentence about a claim; names of numbers of its evidence are in brackets."""
 
     id: str
     verdict: str
@@ -108,7 +108,7 @@ def sentences(
     records : sequence of mappings
         Published records of claims.
     write : callable
-        Writes a text or a number as the page takes it.
+        Writes a text or a number in the markup of the page.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def sentences(
     Raises
     ------
     ValueError
-        If a claim has another verdict now, lacks a number, or judges a formula of ours.
+        If a claim now has another verdict, lacks a number, or judges a formula of ours.
     """
     found = {str(record["id"]): record for record in records}
     written = []

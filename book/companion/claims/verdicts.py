@@ -1,4 +1,4 @@
-"""The five verdicts on what a paper says, and the class of what is reconstructed.
+"""The five verdicts on a paper's statements, and the class of reconstructed ones.
 
 One flaw counts once: a claim that only inherits it from another says so, or is merged with it.
 """
@@ -43,5 +43,5 @@ against the paper."""
 
 
 def decide(passed: bool, verdict: str = HOLDS, otherwise: str = FAILS) -> str:
-    """Return `verdict` if everything that it rests on was found to be so, else `otherwise`."""
+    """Return `verdict` if all its conditions were confirmed, else `otherwise`."""
     return verdict if passed else otherwise
