@@ -1,12 +1,16 @@
-"""The power of the audits, row by row, measured beforehand: it takes longer than a chapter may.
+"""The power of the audits, one row per class, measured in advance: it is too slow for a chapter.
 
-``python -m companion.audit_power NAME`` renews the row of a class in ``book/data/audit-power.csv``;
-``NAME=E`` at the budget E, ``NAME@N`` with N runs on each table, and with N = 0 by integration of
-the class's law; ``NAME:1.5,2`` tries these factors alone. Each row depends on these, on `SEED`
-and on the search, which has changed since rows that ran were recorded; those that were integrated
-can be computed again by `measure`. With ``rates NAME@N``
-a class is audited with 20 seeds, at once, 1.25 times and twice the budget that it declares:
-``book/data/audit-rates.csv``.
+``python -m companion.audit_power NAME`` renews the row of a class in ``book/data/audit-power.csv``.
+``NAME=E`` sets the budget to E; ``NAME@N`` uses N runs on each table, and integrates the class's
+distribution if N = 0; ``NAME:1.5,2`` tries these factors only. A row depends on these settings, on
+`SEED` and on the search, which has changed since the sampled rows were recorded; `measure`
+reproduces the integrated rows. ``rates NAME@N`` audits a class with 20 seeds at 1, 1.25 and 2 times
+its declared budget, and writes ``book/data/audit-rates.csv``. ``NAME=E`` at the budget E,
+``NAME@N`` with N runs on each table, and with N = 0 by integration of the class's law;
+``NAME:1.5,2`` tries these factors alone. Each row depends on these, on `SEED` and on the search,
+which has changed since rows that ran were recorded; those that were integrated can be computed
+again by `measure`. With ``rates NAME@N`` a class is audited with 20 seeds, at once, 1.25 times and
+twice the budget that it declares: ``book/data/audit-rates.csv``.
 """
 
 from __future__ import annotations
@@ -87,7 +91,7 @@ BROKEN = {"DPUCBBound, split full": dpb.DPUCBBound(1.0, split="full")}
 
 
 def rows(declared: float = 1.0) -> dict[str, Any]:
-    """Return what is measured: name → the algorithm or counter that declares a budget.
+    """Return the measured algorithms and counters, each of which declares a budget, by name.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def rows(declared: float = 1.0) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        Configurations, of every private class, of a trial, and of what is broken.
+        Configurations of every private class, of a trial, and of the deliberately broken ones.
     """
     trial = dataclasses.replace(TRIAL, epsilon=declared)
     return audited(declared) | {type(TRIAL).__name__: trial} | BROKEN
@@ -109,7 +113,7 @@ def measure(
     factors: Sequence[float] = FACTORS,
     n_runs: int | None = None,
 ) -> dict[str, Any]:
-    """Find the least overstatement that is convicted, and what stands beside it.
+    """Find the least overstatement that is convicted, with the details of its audit.
 
     Parameters
     ----------
@@ -118,15 +122,16 @@ def measure(
     declared : float
         The budget ε that is declared.
     factors : sequence of float
-        Overstatements c that are tried, until one is convicted.
+        Overstatements c, tried in turn until one is convicted.
     n_runs : int, optional
-        Runs on each table of an audit; 0 to integrate the law.
+        Runs on each table of an audit; 0 to integrate the distribution.
 
     Returns
     -------
     dict of str to object
-        The row: `least` is the least convicted factor, infinite if none was; the other columns are
-        about that audit, or about the one at the greatest factor; `tried` has all factors.
+        The row: `least` is the least convicted factor, infinite if none was convicted; the other
+        columns describe that audit, or the one at the greatest factor; `tried` lists all factors
+        tried.
     """
     target = rows(declared)[name]
     looped = bool(accelerators(type(target), TableRuns)) and not hasattr(target, "counter")
@@ -136,7 +141,7 @@ def measure(
         printed = dpb.PrivacyGuarantee("central", 1.0)
         once = audit(target, None, n_runs, [SEED], FAILURE, guarantee=printed, all_runs=True)
         found = Power(printed, {1.0: once})
-    elif n_runs and isinstance(target, dpb.DPUCBInt):  # what it declares depends on the horizon
+    elif n_runs and isinstance(target, dpb.DPUCBInt):  # its declared budget depends on the horizon
         promised = dpb.PrivacyGuarantee("central", declared, DELTA)
         given = {
             c: dpb.DPUCBInt.calibrated(c * declared, DELTA, N_PULLS, by="interval") for c in factors
@@ -185,7 +190,7 @@ def rates(name: str, n_runs: int, factor: float = 1.0, seeds: int = SEEDS) -> di
     Returns
     -------
     dict of str to object
-        With how many seeds it was convicted, and the lowest and the highest bound.
+        The number of seeds that convicted, and the lowest and the highest bound.
     """
     target = rows()[name]
     audits = [
@@ -215,7 +220,7 @@ def rates(name: str, n_runs: int, factor: float = 1.0, seeds: int = SEEDS) -> di
 
 
 def _group(name: str) -> str:
-    """Return under which heading a row stands."""
+    """Return the heading of a row."""
     special = dict.fromkeys(BROKEN, "broken") | {type(TRIAL).__name__: "trials"}
     return special.get(name) or group_of(name)
 
@@ -252,7 +257,7 @@ def read(path: Path = FILE) -> pd.DataFrame:
 
 
 def _write(path: Path, row: dict[str, Any], order: list[str]) -> None:
-    """Put a row in the place of the one of the same class, and the same budget or overstatement."""
+    """Replace the row of the same class and the same budget or overstatement."""
     others, second = read(path), "declared" if path == FILE else "factor"
     same = (others["name"] == row["name"]) & (others[second] == row[second])
     table = pd.concat([others[~same], pd.DataFrame([row])], ignore_index=True)
@@ -260,15 +265,15 @@ def _write(path: Path, row: dict[str, Any], order: list[str]) -> None:
 
 
 def main(names: Sequence[str]) -> None:
-    """Measure rows, each written as soon as it is there: all at ε = 1, or those named.
+    """Measure rows and write each as soon as it is done: all at ε = 1, or those named.
 
-    With "rates" first, classes are audited with several seeds.
+    If the first name is "rates", classes are audited with several seeds.
 
     Parameters
     ----------
     names : sequence of str
-        Names of classes, each with ``=E`` behind it for another budget than 1, ``@N`` for another
-        number of runs, and ``:C,C`` for other factors.
+        Names of classes, each optionally followed by ``=E`` for a budget other than 1, ``@N`` for
+        another number of runs, and ``:C,C`` for other factors.
     """
     several = list(names[:1]) == ["rates"]
     for given in names[several:] or rows():

@@ -1,8 +1,8 @@
 """Inequalities proved by a computer, with ball arithmetic and bisection.
 
 A function that is evaluated on a ball, by Arb (Johansson 2017, here from python-flint), returns a
-ball that has all its values in it. If that lies above zero, the function is positive on the whole
-ball: between the points of a grid as well. If it does not, the box is cut in two.
+ball that contains all its values there. If that ball is above zero, the function is positive on the
+whole input ball, and not only at the points of a grid. If not, the box is cut in two.
 
 >>> from flint import arb
 >>> certify(lambda x: 3.41 * x.log() - (4.17 * x**2).log(), [(2.78, 100)]).margin > 0
@@ -34,12 +34,12 @@ Side = tuple[arb, arb]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `certify` has proved: the function is at least `margin` on the whole box.
+    """An inequality proved by `certify`: the function is at least `margin` on the whole box.
 
     Attributes
     ----------
     boxes : int
-        Into how many boxes the given one was cut.
+        Number of boxes into which the given one was cut.
     margin : float
         A positive number below all values of the function, at least half the least of them.
 
@@ -53,17 +53,18 @@ class Certificate:
     margin: float
 
     def evidence(self, what: str) -> dict[str, str]:
-        """Return the certificate as evidence of a claim, by what it certifies.
+        """Return the certificate as evidence of a claim, keyed by the inequality.
 
         Parameters
         ----------
         what : str
-            The inequality, in words or signs.
+            The inequality, in words or symbols.
 
         Returns
         -------
         dict
-            Number of boxes and margin, rounded down to three digits, by the inequality.
+            The number of boxes and the margin, rounded down to three digits, keyed by the
+            inequality.
         """
         shown = Context(prec=3, rounding=ROUND_DOWN).create_decimal_from_float(self.margin)
         boxes = f"{self.boxes} box{'es' if self.boxes > 1 else ''}"
@@ -71,7 +72,7 @@ class Certificate:
 
 
 class NotCertifiedError(ValueError):
-    """An inequality was not proved: `box` has the ends of the sides on which it was not.
+    """An inequality was not proved; `box` has the ends of the sides where the proof failed.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class NotCertifiedError(ValueError):
 
 
 def ball(number: Any) -> arb:
-    """Return a number as a ball around it; a text such as ``"0.08"`` or ``"1/3"`` as it is meant.
+    """Return a ball around a number; a text such as ``"0.08"`` or ``"1/3"`` is read exactly.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def ball(number: Any) -> arb:
     Returns
     -------
     arb
-        A ball with the number in it; a point if the number is a float.
+        A ball that contains the number; a point if the number is a float.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def ball(number: Any) -> arb:
 
 
 def hull(*values: arb) -> arb:
-    """Return a ball that has the given balls in it.
+    """Return a ball that contains the given balls.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def hull(*values: arb) -> arb:
     Returns
     -------
     arb
-        One that covers them.
+        A ball that covers them.
 
     Examples
     --------
@@ -138,8 +139,8 @@ def hull(*values: arb) -> arb:
 def at_ends(function: Callable[[arb], arb], values: arb) -> arb:
     """Evaluate a monotone function on a ball by its values at the two ends.
 
-    That gives narrower balls than its formula, and serves at an end where the formula has no value
-    but the function has a limit. That the function is monotone is for the caller to know.
+    This gives narrower balls than the formula, and works at an end where the formula is undefined
+    but the function has a limit. The caller must know that the function is monotone.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def at_ends(function: Callable[[arb], arb], values: arb) -> arb:
     Returns
     -------
     arb
-        A ball with the function's values in it.
+        A ball that contains the function's values.
 
     Examples
     --------
@@ -163,27 +164,27 @@ def at_ends(function: Callable[[arb], arb], values: arb) -> arb:
 
 
 def certify(f: Callable[..., arb], box: Sequence[tuple[Any, Any]]) -> Certificate:
-    """Prove that a function is positive on a box, by cutting the box until every part says so.
+    """Prove that a function is positive on a box, by cutting the box until every part is positive.
 
     Parameters
     ----------
     f : callable
-        Takes a ball for each side of the box, and returns a ball that has all the values in it
-        that the function takes there; arithmetic on `flint.arb` does. Where it has no value, such
-        as the logarithm of a ball around zero, it may return what is not finite.
+        Takes a ball for each side of the box, and returns a ball that contains all the function's
+        values there, as arithmetic on `flint.arb` does. Where the function is undefined, such as
+        the logarithm of a ball around zero, it may return a ball that is not finite.
     box : sequence of pairs
         Ends of each side, as `ball` takes them; two equal ends for a point.
 
     Returns
     -------
     Certificate
-        Number of boxes, and a bound below all values.
+        The number of boxes, and a lower bound on all values.
 
     Raises
     ------
     NotCertifiedError
-        If the function is surely not positive at a point; if it touches zero, or comes so near to
-        it, that no box however small decides; or if too many boxes are undecided.
+        If the function is certainly not positive at a point; if it touches zero, or comes so close
+        that even the smallest boxes are undecided; or if too many boxes are undecided.
     ValueError
         If the box has no side, or one with its ends in the wrong order.
 
@@ -203,12 +204,12 @@ def certify(f: Callable[..., arb], box: Sequence[tuple[Any, Any]]) -> Certificat
 
 
 def attempt(what: str, prove: Callable[[], Certificate]) -> dict[str, str]:
-    """Return a certificate as evidence, or nothing if it is refused.
+    """Return a certificate as evidence, or an empty dictionary if the proof fails.
 
     Parameters
     ----------
     what : str
-        The inequality, in words or signs.
+        The inequality, in words or symbols.
     prove : callable
         Calls `certify`.
 

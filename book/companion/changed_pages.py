@@ -1,13 +1,13 @@
-"""Whether a build can keep the pages that have not changed, or has to make all of them anew.
+"""Decide whether a build can keep the unchanged pages, or has to rebuild all of them.
 
 A page shows more than its own text: numbers of other chapters, figures, verdicts, docstrings,
-titles of what it refers to. So all pages are made anew, unless nothing but sentences has changed
-since the last build that succeeded. A change of code, data, an output of a chapter, a heading, a
-label, a directive, a role or a link is not one of sentences alone. Of the pages whose sentences
-have changed, Sphinx makes these anew, and those that are declared to depend on them.
+titles of the pages it refers to. So all pages are rebuilt, unless only sentences have changed since
+the last successful build. A change of code, data, an output of a chapter, a heading, a label, a
+directive, a role or a link is more than a change of sentences. If only sentences have changed,
+Sphinx rebuilds the pages that contain them and the pages declared to depend on those.
 
-``python -m companion.changed_pages`` prints the option of jupyter-book that makes all pages anew,
-or nothing; with ``--done`` it is told that the build has succeeded.
+``python -m companion.changed_pages`` prints the option of jupyter-book that rebuilds all pages, or
+nothing; ``--done`` records that the build has succeeded.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _MARKUP = re.compile(r"\{[\w:+.-]+\}`+[^`]*`+|\]\([^)]*\)|\]\[[^]]*\]|\{[#.][^}]
 
 
 def markup(text: str) -> Iterator[str]:
-    r"""Yield what is not a sentence in a text, in its order.
+    r"""Yield the parts of a text that are not sentences, in order.
 
     Examples
     --------
     >>> list(markup("# A title\n\nAs {ref}`proof` says, [this](other.md) is so."))
     ['# A title', '{ref}`proof`', '](other.md)']
     """
-    fences: list[tuple[str, bool]] = []  # what closes each, and whether sentences stand in it
+    fences: list[tuple[str, bool]] = []  # the closing line of each; has it sentences?
     before = ""
     for line in text.splitlines():
         fence = _FENCE.match(line)
@@ -67,7 +67,7 @@ def markup(text: str) -> Iterator[str]:
 
 
 def inputs(root: Path) -> str:
-    """Return a digest of all that pages are made of, sentences excepted."""
+    """Return a digest of everything that the pages are made of, except sentences."""
     digest = hashlib.sha256(sys.version.encode())
     pages = {path for pattern in PAGES for path in root.glob(pattern)}
     for path in _files(root):
@@ -85,7 +85,7 @@ def inputs(root: Path) -> str:
 
 
 def _without_sentences(notebook: str) -> str:
-    """Write a notebook with the markup of its texts in their place."""
+    """Return a notebook in which each text is replaced by its markup."""
     content = json.loads(notebook)
     for cell in content["cells"]:
         if cell["cell_type"] == "markdown":
@@ -94,7 +94,7 @@ def _without_sentences(notebook: str) -> str:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the book's files, without what was built, in alphabetical order."""
+    """Yield the book's source files in alphabetical order, built files excluded."""
     for path in sorted(root.iterdir()):
         if path.parts[-2:] == WRITTEN:
             continue
@@ -107,7 +107,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def begin(root: Path) -> bool:
-    """Tell whether all pages have to be made anew; until `finish` the next build makes all."""
+    """Return whether to rebuild all pages; until `finish` is called, every build does."""
     kept, now = root / KEPT, inputs(root)
     same = kept.is_file() and kept.read_text(encoding="utf-8") == now
     forget(root)
@@ -117,12 +117,12 @@ def begin(root: Path) -> bool:
 
 
 def forget(root: Path) -> None:
-    """Have the next build make all pages anew, unless `finish` is called before."""
+    """Make the next build rebuild all pages, unless `finish` is called first."""
     (root / KEPT).unlink(missing_ok=True)
 
 
 def finish(root: Path) -> None:
-    """Remember what the pages were made of that have been built."""
+    """Record the digest of the sources that the pages were built from."""
     _pending(root).replace(root / KEPT)
 
 
@@ -131,7 +131,7 @@ def _pending(root: Path) -> Path:
 
 
 def main() -> None:
-    """Say which option makes all pages anew where that is needed, or that they are made."""
+    """Print the option that rebuilds all pages if that is needed, or record a finished build."""
     root = Path.cwd()
     if sys.argv[1:] == ["--done"]:
         finish(root)

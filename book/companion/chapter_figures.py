@@ -1,4 +1,4 @@
-"""The numbered figures of the chapters, as their notebooks have them."""
+"""The numbered figures of the chapters, read from their notebooks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["ChapterFigure", "chapter_figures", "figures_of"]
 class ChapterFigure(NamedTuple):
     """A figure of a chapter: its name, and the chapter's number, title and file without ending.
 
-    The caption is in MyST; the picture, a PNG, is empty if the chapter was not executed. Preset and
-    seed are those that the notebook sets, empty and -1 if it sets none. A figure that is not
-    `shown` stands in a cell that the page leaves out: only the gallery has it.
+    The caption is in MyST; the picture, a PNG, is empty if the chapter was not executed. The preset
+    and the seed are those that the notebook sets, or an empty text and -1 if it sets none. A figure
+    that is not `shown` is in a cell that the page omits: only the gallery shows it.
     """
 
     name: str
@@ -39,12 +39,12 @@ _SEED = re.compile(r"^seed = (\d+)", re.MULTILINE)
 
 
 def figures_of(notebook: Path) -> Iterator[ChapterFigure]:
-    """Yield the numbered figures of a chapter, in its order."""
+    """Yield the numbered figures of a chapter, in order."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     number = re.match(r"\d+", notebook.stem)
     text = "\n".join("".join(cell["source"]) for cell in cells)
     heading = re.search(r"^# (.+)$", text, re.MULTILINE)
-    # the last ones count: what is executed with other parameters has a cell of them after its own
+    # the last cell counts: a chapter executed with other parameters has a second parameter cell
     presets = [found for _, found in _PRESET.findall(text)]
     seeds = _SEED.findall(text)
     for cell in cells:

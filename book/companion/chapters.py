@@ -1,10 +1,10 @@
-"""Execution of the book's chapters, at their default parameters or at the reader's.
+"""Execution of the book's chapters, with their default parameters or with the reader's.
 
-A chapter is a notebook in ``notebooks/``. At its default parameters it is executed in place:
-the outputs are cleaned of everything that differs from run to run and the file is replaced in
-one step, so a second execution on the same platform leaves it identical to the byte. With any
-parameter it is executed in a staged copy of the book, ``_build/stage/``, which can be built on
-its own; the committed chapters are never written to.
+A chapter is a notebook in ``notebooks/``. With its default parameters it is executed in place:
+everything that differs from run to run is removed from the outputs, and the file is replaced in one
+step, so a second execution on the same platform leaves every byte as it was. With any other
+parameter it is executed in a staged copy of the book, ``_build/stage/``, which can be built on its
+own; the committed chapters are never written to.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "nam
 
 
 class ChapterError(RuntimeError):
-    """A cell of a chapter failed; the message holds the cell's traceback."""
+    """A cell of a chapter failed; the message contains the cell's traceback."""
 
 
 def find_root(start: Path | None = None) -> Path:
-    """Return the folder that holds the book's ``_toc.yml``.
+    """Return the folder that contains the book's ``_toc.yml``.
 
     It is `start`, the working directory if not given, or a folder above it, or one above this file.
     """
@@ -82,16 +82,16 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def list_chapters(root: Path | None = None) -> list[Path]:
-    """Return the chapters' notebooks in reading order, which is that of their numbers."""
+    """Return the chapters' notebooks in reading order, that is, by number."""
     folder = (find_root() if root is None else root) / "notebooks"
     return sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
 
 
 def find(name: str, root: Path | None = None) -> Path:
-    """Return the chapter that a number, a name or a path means.
+    """Return the chapter with the given number, name or path.
 
     ``3``, ``03``, ``03_dp_successive_elimination`` and
-    ``notebooks/03_dp_successive_elimination.ipynb`` all mean the same chapter.
+    ``notebooks/03_dp_successive_elimination.ipynb`` all refer to the same chapter.
     """
     chapters = list_chapters(root)
     wanted = Path(name).name.removesuffix(".ipynb")
@@ -104,10 +104,10 @@ def find(name: str, root: Path | None = None) -> Path:
 
 
 def check_parameters(chapter: Path, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as the chapter's cell ``parameters`` has them, or refuse them.
+    """Return the parameters, converted to the types of the chapter's cell ``parameters``, or raise.
 
-    What all chapters have, a preset, a seed and workers, is refused here, before a kernel begins; a
-    whole number may be written as 1e3.
+    The parameters that all chapters share (preset, seed, workers) are checked here, before a kernel
+    starts; a whole number may be written as 1e3.
     """
     if not parameters:
         return {}
@@ -137,7 +137,7 @@ _CHECKED: dict[str, Callable[[str, Any], object]] = {
 
 
 def clean(notebook: Any) -> None:
-    """Drop from a notebook, in place, what differs from one execution to the next."""
+    """Remove from a notebook, in place, everything that differs from one execution to the next."""
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata["kernelspec"] = dict(KERNELSPEC)
@@ -152,7 +152,7 @@ def clean(notebook: Any) -> None:
 
 
 def look_alike(first: bytes, second: bytes) -> bool:
-    """Tell whether two PNGs have one size, and no pixel that differs by more than `LEVELS`."""
+    """Return whether two PNGs have the same size, and no pixel differs by more than `LEVELS`."""
     from matplotlib.image import imread
 
     if first == second:
@@ -162,7 +162,7 @@ def look_alike(first: bytes, second: bytes) -> bool:
 
 
 def keep_pictures(notebook: Any, before: Any) -> None:
-    """Keep the old pictures of a notebook where new ones differ by rounding only."""
+    """Keep the old pictures of a notebook where the new ones differ only by rounding."""
     known = {cell["id"]: cell.get("outputs", []) for cell in before["cells"] if "id" in cell}
     for cell in notebook["cells"]:
         for new, old in zip(cell.get("outputs", []), known.get(cell.get("id"), []), strict=False):
@@ -174,10 +174,10 @@ def keep_pictures(notebook: Any, before: Any) -> None:
 def execute(
     chapter: Path | str, parameters: Mapping[str, Any] | None = None, *, fresh: bool = False
 ) -> Path:
-    """Execute one chapter, in place, or in ``_build/stage/`` with any parameter; return its path.
+    """Execute one chapter, in place, or in ``_build/stage/`` with parameters; return its path.
 
-    At its own parameters, a chapter whose code and outputs are those of its last execution on this
-    machine is not executed again.
+    With its own parameters, a chapter is not executed again if its code and outputs are unchanged
+    since its last execution on this machine.
 
     Parameters
     ----------
@@ -186,23 +186,23 @@ def execute(
     parameters : mapping of str to object, optional
         Values that replace those of the cell with the tag ``parameters``.
     fresh : bool
-        Whether everything is computed, whatever the same code has computed before; it is also if
-        the environment has `companion.keeping.FRESH`.
+        Whether to compute everything, even if the same code has been run before; the environment
+        variable `companion.keeping.FRESH` has the same effect.
 
     Raises
     ------
     ValueError
-        If the chapter or a parameter does not exist, or a cell refuses a parameter's value.
+        If the chapter or a parameter does not exist, or a cell rejects a parameter's value.
     ChapterError
-        If a cell fails for another reason. No output is written then; the notebook as far as
-        it came is kept in ``_build/execute/``.
+        If a cell fails for another reason. No output is written then; the partly executed notebook
+        is kept in ``_build/execute/``.
     """
     source = (chapter if isinstance(chapter, Path) else find(chapter)).resolve()
     return _executed(source, parameters or {}, fresh)[0]
 
 
 def _executed(source: Path, parameters: Mapping[str, Any], fresh: bool) -> tuple[Path, bool]:
-    """Execute a chapter, or keep it; return the result, and whether it was kept."""
+    """Execute a chapter, or keep its outputs; return the result, and whether they were kept."""
     values = check_parameters(source, parameters)
     root = source.parent.parent
     if values and not (root / "_build" / "stage" / "book").is_dir():
@@ -258,9 +258,9 @@ def _written(notebook: Any) -> bytes:
 
 @contextmanager
 def _told_each_minute(chapter: Path, work: Path) -> Iterator[None]:
-    """Say on stderr that a chapter begins, what it usually takes, and once a minute how far it is.
+    """Print to stderr that a chapter starts, its usual duration, and its progress every minute.
 
-    How far it is stands in `work`, which papermill writes whenever a cell begins or ends.
+    The progress is read from `work`, which papermill writes whenever a cell starts or ends.
     """
     usual = usual_seconds(chapter)
     takes = "" if usual is None else f"; it usually takes {usual:.0f} s"
@@ -294,7 +294,7 @@ def stage(root: Path | None = None) -> Path:
     target.mkdir(parents=True)
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy2(root / name, target / name)
-    for name in ("book", "notebooks", "_build/gallery"):  # the latter so that few are drawn again
+    for name in ("book", "notebooks", "_build/gallery"):  # the last so that few are redrawn
         ignored = shutil.ignore_patterns(".*", "__pycache__")
         if (root / name).is_dir():
             shutil.copytree(root / name, target / name, ignore=ignored)
@@ -302,9 +302,9 @@ def stage(root: Path | None = None) -> Path:
 
 
 def build(root: Path | None = None) -> Path:
-    """Build the pages of the book, or of a staged copy, and return their first page.
+    """Build the pages of the book, or of a staged copy, and return the first page.
 
-    Every warning is an error, a reference to something that does not exist included.
+    Every warning is an error, including a reference to something that does not exist.
     """
     root = find_root() if root is None else root
     _need("jupyter_book")
@@ -314,10 +314,11 @@ def build(root: Path | None = None) -> Path:
 
 
 class Executed(NamedTuple):
-    """A chapter that was executed: its file, what became of it, and what that took.
+    """A chapter that was executed: its file, its state and its cost.
 
-    Its state is "renewed", "unchanged", or "kept" where nothing had to be executed. Seconds passed
-    by the clock; core-seconds are those of all its processes. As many chapters are `left`.
+    Its state is "renewed", "unchanged", or "kept" if nothing had to be executed. Seconds are
+    wall-clock time; core-seconds are summed over all its processes; `left` is the number of
+    chapters still to run.
     """
 
     path: Path
@@ -334,10 +335,10 @@ def execute_many(
     *,
     fresh: bool = False,
 ) -> Iterator[Executed]:
-    """Execute chapters side by side, all of them if none is named; yield them as they end.
+    """Execute chapters in parallel, all of them if none is named; yield each as it ends.
 
-    With any parameter they are executed in a fresh copy of the book. On stderr stands which one has
-    begun, and how far it is.
+    If parameters are given, they are executed in a fresh copy of the book. Starts and progress are
+    printed to stderr.
     """
     root = find_root()
     chosen = [find(name, root) for name in names] or _longest_first(list_chapters(root))
@@ -354,7 +355,7 @@ def execute_many(
 
 
 def _longest_first(chapters: list[Path]) -> list[Path]:
-    """Return chapters by what they usually take, so that none is waited for alone at the end."""
+    """Return chapters by their usual duration, longest first, so that no long one runs last."""
     return sorted(chapters, key=lambda chapter: -(usual_seconds(chapter) or 0))
 
 
@@ -364,13 +365,13 @@ def _execute(chapter: Path, parameters: Mapping[str, Any], fresh: bool) -> Execu
     start, used = time.perf_counter(), os.times()
     output, kept = _executed(chapter.resolve(), parameters, fresh)
     seconds, now = time.perf_counter() - start, os.times()
-    core = sum(now[:4]) - sum(used[:4])  # of this process, and of those that it has waited for
+    core = sum(now[:4]) - sum(used[:4])  # of this process and its finished children
     same = output.read_bytes() == before
     return Executed(output, "kept" if kept else "unchanged" if same else "renewed", seconds, core)
 
 
 def _need(module: str) -> ModuleType:
-    """Import a module of the extra ``book``, or say how to get it."""
+    """Import a module of the extra ``book``, or raise with instructions for installing it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -381,7 +382,7 @@ def _need(module: str) -> ModuleType:
 
 
 def _same_kind(default: object, value: object) -> bool:
-    """Tell whether a value can stand in for a default: None stands for anything."""
+    """Return whether a value can replace a default; a default of None accepts anything."""
     if default is None or value is None:
         return True
     if isinstance(default, bool) or isinstance(value, bool):
@@ -391,7 +392,7 @@ def _same_kind(default: object, value: object) -> bool:
 
 
 def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
-    """Join neighbouring pieces of one stream: where the kernel cuts them is chance."""
+    """Join neighbouring pieces of one stream: the kernel cuts them at random points."""
     merged: list[Any] = []
     for output in outputs:
         last = merged[-1] if merged else None
@@ -404,7 +405,7 @@ def _merge_streams(outputs: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def _plain_environment(fresh: bool) -> Iterator[None]:
-    """Keep from the kernel what would change outputs; tell it whether to compute everything."""
+    """Hide variables that would change outputs from the kernel; pass on `fresh`."""
     # With a backend forced from outside, inline figures vanish from the notebook.
     before = dict(os.environ)
     os.environ.pop("MPLBACKEND", None)

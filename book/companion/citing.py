@@ -1,4 +1,4 @@
-"""BibTeX for what the book can be cited for: itself, its figures, its verdicts, the five papers."""
+"""BibTeX entries of the book, its figures, its verdicts, its numbers, and the five papers."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ _SIGNS = {
 
 @functools.cache
 def papers() -> Mapping[str, str]:
-    """Return the entries of the five papers by their keys, as in the book's ``references.bib``."""
+    """Return the entries of the five papers in the book's ``references.bib``, by key."""
     text = resources.files("companion").joinpath("papers.bib").read_text(encoding="utf-8")
     entries = text.strip().split("\n\n")
     return MappingProxyType({re.findall(r"{(\w+),", entry)[0]: entry for entry in entries})
 
 
 def in_tex(text: str) -> str:
-    r"""Write text for TeX, in ASCII as far as a sign is known.
+    r"""Write text for TeX, in ASCII where the replacement of a character is known.
 
     Examples
     --------
@@ -133,13 +133,13 @@ def in_words(paper: str) -> str:
 
 
 def cite(what: str = "") -> str:
-    """Return the BibTeX entry of something that can be cited.
+    """Return the BibTeX entry of a figure, a claim, a paper, a number, a table or the book.
 
-    This is a figure, such as ``ss19-fig1``, a claim, such as ``ss19-thm-4.1``, a paper, such as
-    ``ss19``, or a number or a table of a chapter, such as ``01:mean-pulls`` or ``03:table-1``, or
-    of a page, such as ``intro:odds``, by the name that its page shows; the book and its package if
-    nothing is named. What is cited for a
-    number has its sentence before the entry, for a table its heading and columns.
+    Examples of names: the figure ``ss19-fig1``, the claim ``ss19-thm-4.1``, the paper ``ss19``, a
+    number or a table of a chapter ``01:mean-pulls``, ``03:table-1``, or of another page
+    ``intro:odds``, as the page shows it. Without a name, the entry is that of the book and its
+    package. Before the entry of a number comes its sentence; before that of a table, its heading
+    and columns.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def cite(what: str = "") -> str:
         place = f"{in_words(claim.paper)}, {claim.place}"
         return _part(what, f"Verdict on claim \\texttt{{{what}}}: {in_tex(place)}")
     if what in claims.RETIRED:
-        claims.section(what)  # which says what took it over
+        claims.section(what)  # raises, naming the claim that replaced it
     if not figures:  # outside of the book
         try:
             find_root()
@@ -181,7 +181,7 @@ def cite(what: str = "") -> str:
 def sentences(text: str) -> list[str]:
     """Divide a text into sentences.
 
-    None ends after a shortened word, in a formula or in code, or where a small letter follows.
+    No sentence ends after an abbreviation, in a formula or in code, or before a lower-case letter.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def sentences(text: str) -> list[str]:
 
 
 def grouped_as_here(text: str) -> str:
-    """Return a text whose numbers are grouped as the pages group them."""
+    """Return a text with its numbers grouped in the way the pages group them."""
 
     def group(found: re.Match[str]) -> str:
         digits = re.sub(rf"[,{_SPACE}]", "", found[0])
@@ -209,7 +209,7 @@ def grouped_as_here(text: str) -> str:
 
 
 def place_of(name: str) -> str:
-    """Return what a page calls a number, which is what its sign copies.
+    """Return the name of a number on its page, which its copy button yields.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _paragraphs(source: str) -> Iterator[str]:
 
 
 def _as_read(text: str, values: Mapping[str, str]) -> str:
-    """Write a Markdown sentence as its page shows it, with its numbers; formulas stay as TeX."""
+    """Write a Markdown sentence as its page shows it, numbers included; formulas remain TeX."""
 
     def plain(part: str) -> str:
         if part.startswith("`"):
@@ -266,7 +266,7 @@ def _cells(chapter: str) -> list[dict[str, Any]]:
 
 
 def _page(name: str) -> tuple[str, dict[str, str]]:
-    """Return the text of a page, its numbers as chapters write theirs, and what they are."""
+    """Return the text of a page, with its numbers written as in chapters, and their values."""
     path = (find_root() / PAGES[name]).with_suffix(".md")
     values: dict[str, str] = {}
 
@@ -288,9 +288,9 @@ def _page(name: str) -> tuple[str, dict[str, str]]:
 
 
 def numbers(chapter: str) -> Mapping[str, str]:
-    """Return the sentences of a chapter or a page that have a number, by the number's name.
+    """Return the sentences of a chapter or a page that contain a number, by the number's name.
 
-    The sentence is the first that has it, with its numbers in place.
+    Each is the first sentence that contains it, with all numbers filled in.
     """
     cells = _cells(chapter)
     values = _page(chapter)[1] if chapter in PAGES else {}
@@ -314,7 +314,7 @@ def numbers(chapter: str) -> Mapping[str, str]:
 
 
 def _long_enough(known: list[str], at: int) -> str:
-    """Return a sentence, with what stands before or after it if it is too short alone."""
+    """Return a sentence, with its neighbour before or after it if it is too short alone."""
     first, last = at, at + 1
     while len(" ".join(known[first:last]).split()) < _FEWEST and last - first < len(known):
         first, last = (first - 1, last) if first else (first, last + 1)
@@ -322,9 +322,9 @@ def _long_enough(known: list[str], at: int) -> str:
 
 
 def tables(chapter: str) -> Mapping[str, str]:
-    """Return what the tables of a chapter or a page are, by their names: heading and columns.
+    """Return the heading and the columns of the tables of a chapter or a page, by their names.
 
-    Of a table that a directive of a page writes it is the heading alone.
+    For a table written by a directive of a page, this is the heading only.
     """
     found: dict[str, str] = {}
     heading = ""
@@ -370,7 +370,7 @@ def _cited_number(what: str) -> str:
 
 
 def title_of_figure(figure: Published) -> str:
-    """Return a figure's title for TeX: its name, what it shows, and whose figure it follows."""
+    """Return a figure's title for TeX: its name, its subject, and the figure it follows."""
     about = figure.manifest
     words = str(about["title"])
     names = "|".join(map(str.upper, papers()))

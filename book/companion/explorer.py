@@ -1,7 +1,7 @@
-"""What the book's explorer shows: simulated curves and times, lower bounds, and T*_ε on a grid.
+"""Data of the book's explorer: simulated curves and times, lower bounds, and T*_ε on a grid.
 
-Simulations come out of the published figures; bounds, characteristic times and their allocations
-are computed exactly, on a grid of budgets that is fine enough to be moved through.
+Simulations come from the published figures; bounds, characteristic times and their allocations are
+computed exactly, on a grid of budgets that is fine enough for a slider.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ LEAST, GREATEST = 0.001, 125.0
 
 
 class View(NamedTuple):
-    """A view of the explorer that shows what a chapter says.
+    """A view of the explorer that illustrates a sentence of a chapter.
 
     Attributes
     ----------
     says : str
-        The chapter's sentence, without its numbers: those stand in the figure.
+        The chapter's sentence, without its numbers, which the figure shows.
     part : str
-        The figure that shows it: "regret", "found", "time" or "weights".
+        The figure that illustrates it: "regret", "found", "time" or "weights".
     chosen : mapping of str to str or tuple of str
-        What the address keeps: instance ``instance``, arms ``k``, budget ``e``, horizon ``t``,
-        ``view``, δ ``d``, and the names of the algorithms ``regret`` and ``found``.
+        The parameters in the address: instance ``instance``, arms ``k``, budget ``e``, horizon
+        ``t``, ``view``, δ ``d``, and the names of the algorithms ``regret`` and ``found``.
     """
 
     says: str
@@ -101,7 +101,7 @@ class View(NamedTuple):
 
     @property
     def address(self) -> str:
-        """What follows the name of the explorer's page: what is chosen, and the figure's id."""
+        """The part of the address after the page's name: the choices, and the figure's id."""
         return f"?{urlencode(self.chosen, doseq=True)}#x-{self.part}"
 
 
@@ -133,11 +133,11 @@ VIEWS: Mapping[str, View] = {
 
 
 class ExplorerInstance(NamedTuple):
-    """An instance of the explorer: what addresses and the page call it, and what it is.
+    """An instance of the explorer: its name in addresses, its name on the page, and its means.
 
-    For each number of arms K it has the means, decreasing; and for each name that the experiments
-    on regret, and on identification (``found``), have for it, the K for which that name is meant.
-    A pull is one of its ``unit``.
+    For each number of arms K it has the means, decreasing. The experiments on regret and on
+    identification (``found``) have names of their own for it: each is given with its values of K.
+    ``unit`` is the word for a pull.
     """
 
     id: str
@@ -201,10 +201,10 @@ INSTANCES: tuple[ExplorerInstance, ...] = tuple(_instances())
 
 
 def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[float, ...]:
-    """Return the budgets through which the explorer moves, from 0.001 to 125, increasing.
+    """Return the budgets of the explorer's slider, from 0.001 to 125, increasing.
 
-    These are the simulated ones that are finite, and `per_decade` others for each factor of 10,
-    evenly in the logarithm, with four digits.
+    These are the finite simulated ones, and `per_decade` others for each factor of 10, evenly
+    spaced in the logarithm, with four digits.
 
     Examples
     --------
@@ -218,14 +218,14 @@ def budgets(simulated: Iterable[float], per_decade: int = PER_DECADE) -> tuple[f
 
 
 def theory(means: Sequence[float], epsilons: Sequence[float]) -> Content:
-    """Compute, for the means of arms and budgets ε, times, allocations and rates of regret.
+    """Compute times, allocations and rates of regret for given means and budgets ε.
 
-    These are ``values``, the distinct means, decreasing; ``counts``, how many arms have each;
-    ``time``, T*_ε for each budget, and ``weights``, for each distinct mean the share of the pulls
+    The keys are ``values``, the distinct means, decreasing; ``counts``, the number of arms with
+    each; ``time``, T*_ε for each budget; ``weights``, for each distinct mean the share of the pulls
     of one such arm, for each budget; ``free`` and ``free_weights``, the same without privacy;
-    ``tv``, the limit of ε·T*_ε as ε → 0; and ``lai_robbins`` and ``private``, the rates of regret
-    per log T that no consistent policy without, and with, ε-DP falls below: None if the greatest
-    mean is 1, where they are no bounds.
+    ``tv``, the limit of ε·T*_ε as ε → 0; and ``lai_robbins`` and ``private``, lower bounds on the
+    regret per log T of every consistent policy, and of every consistent ε-DP policy: None if the
+    greatest mean is 1, where they are not bounds.
     """
     arms = np.sort(np.asarray(means, dtype=np.float64))[::-1]
     values, first, counts = np.unique(-arms, return_index=True, return_counts=True)
@@ -268,7 +268,7 @@ _MAIN = {
 
 
 def line_name(algorithm: str, variant: str) -> str:
-    """Return what the page calls an algorithm in a variant."""
+    """Return the name of an algorithm and its variant on the page."""
     return f"{algorithm}, {variant}" if variant and (algorithm, variant) not in _MAIN else algorithm
 
 
@@ -284,7 +284,7 @@ def _curves(sources: Mapping[str, Published], names: set[str], n_arms: int) -> l
         table = figure.table
         table = table[table["instance"].isin(names) & (table["n_arms"] == n_arms)]
         if "epoch" in table:
-            table = table[table["epoch"] == 0]  # without the ends of one run's epochs
+            table = table[table["epoch"] == 0]  # omit the ends of one run's epochs
         for curve in records(table, CURVE):
             times, name = curve.time.tolist(), line_name(curve.algorithm, curve.variant)
             empty: Content = {"horizon": times[-1], "sources": [], "grids": [], "lines": []}
@@ -296,7 +296,7 @@ def _curves(sources: Mapping[str, Published], names: set[str], n_arms: int) -> l
             _add(group["grids"], times)
             if hasattr(curve, "n_runs"):
                 runs = int(curve.n_runs[0])
-            else:  # all cases of the figure have as many
+            else:  # all cases of the figure have the same number
                 runs = int(figure.manifest["runs"]) // int(figure.manifest["cases"])
             columns = {key: getattr(curve, key) for key in ("mean", "low", "high")}
             group["lines"].append(
@@ -323,7 +323,7 @@ def _times(sources: Mapping[str, Published], names: set[str], n_arms: int) -> li
             group = groups.setdefault(s.delta, {"delta": s.delta, "sources": [], "lines": []})
             name = line_name(s.algorithm, s.variant)
             if math.isinf(s.epsilon) and s.algorithm in private:
-                name += FREE  # a private algorithm without its noise is a line of its own
+                name += FREE  # a private algorithm without its noise has a line of its own
             known = points.setdefault((s.delta, name), {})
             if s.epsilon not in known:
                 known[s.epsilon] = s
@@ -348,12 +348,12 @@ def _add(known: list[Any], one: Any) -> None:
 
 
 def assemble(load: Callable[[str], Published] = published, per_decade: int = PER_DECADE) -> Content:
-    """Bring all that the explorer shows into one dictionary that JSON can hold.
+    """Assemble the explorer's data in one dictionary that can be written as JSON.
 
-    It has ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm; and
-    ``instances``: for each ``id``, ``title``, what a pull is (``unit``), and ``arms``: for each
-    number of arms ``k``, what `theory` has, ``regret`` by horizon, and ``found``, times of
-    identification, by δ. Figures are read by `load`.
+    Its keys are ``epsilons``, the budgets; ``looks``, colour, dashes and marker of each algorithm;
+    and ``instances``. Each instance has ``id``, ``title``, ``unit`` (the word for a pull), and
+    ``arms``: for each number of arms ``k``, the result of `theory`, ``regret`` by horizon, and
+    ``found``, times of identification, by δ. Figures are read by `load`.
     """
     regret = {name: load(name) for name in REGRET_SOURCES}
     found = {name: load(name) for name in IDENTIFICATION_SOURCES}
@@ -384,10 +384,10 @@ def to_text(content: Any) -> str:
 
 
 def to_scripts(content: Content) -> dict[str, str]:
-    """Write what `assemble` returned as scripts, by the names of their files.
+    """Write the result of `assemble` as scripts, by file name.
 
-    The first has all but what belongs to one instance; the others have an instance each, so that a
-    page loads those alone that it shows.
+    The first contains everything that is shared; the others contain one instance each, so that a
+    page loads only the instances it shows.
 
     Examples
     --------
@@ -414,7 +414,7 @@ def to_scripts(content: Content) -> dict[str, str]:
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Content]:
-    """Give each algorithm the colour, dashes and marker that it has in the figures."""
+    """Return each algorithm's colour, dashes and marker in the figures."""
     from companion.figures.comparison import HEAD_LOOKS
     from dpbandits.plotting.style import COLOURS, IDENTIFIER_LOOKS, OTHER_LOOKS, Look
 

@@ -1,4 +1,4 @@
-"""Formulas of LaTeX, written as text: for a terminal, and for what a search looks through."""
+"""LaTeX formulas written as plain text, for a terminal and for the search index."""
 
 import re
 
@@ -54,14 +54,14 @@ FORMULA = re.compile(r"\$([^$]+)\$")
 
 
 class Formula:
-    """A formula of LaTeX, read from left to right and written as text."""
+    """A LaTeX formula, read from left to right and written as text."""
 
     def __init__(self, latex: str) -> None:
         self._tokens = TOKEN.findall(latex)
         self._next = 0
 
     def read(self, end: str = "") -> str:
-        """Return the text up to a token, which is passed over, or to the end."""
+        """Return the text up to a token, which is consumed, or to the end."""
         text, fraction, word = "", False, False
         while (token := self._take()) not in {end, ""}:
             if token in {"^", "_"}:
@@ -99,7 +99,7 @@ class Formula:
         return SPACES.sub(" ", self._written(token)).strip()
 
     def _raw(self) -> str:
-        """Pass over a name in braces, as that of an environment, and return it."""
+        """Consume a name in braces, such as that of an environment, and return it."""
         pieces = []
         if self._peek() == "{":
             while (token := self._take()) not in {"}", ""}:
@@ -167,7 +167,7 @@ class Formula:
 
 
 def _outside(text: str) -> str:
-    """Return what stands in no parentheses."""
+    """Return the part outside parentheses."""
     before = None
     while before != text:
         before, text = text, re.sub(r"\([^()]*\)", "", text)
@@ -179,7 +179,7 @@ def _held(text: str) -> str:
 
 
 def _apart(text: str, piece: str, word: bool, fraction: bool) -> bool:
-    """Return whether two pieces need a space between them to be read apart."""
+    """Return whether two pieces need a space between them to be legible."""
     last, first = text[-1], piece[0]
     if not (last.isalnum() or last in ")*⋆'") or not (first.isalnum() or first in "(√Σ∫"):
         return False
@@ -205,17 +205,17 @@ def plain_math(latex: str) -> str:
 
 
 def as_text(sentence: str) -> str:
-    r"""Write a sentence with its formulas, which stand between dollar signs, as text.
+    r"""Write a sentence as text, including the formulas between its dollar signs.
 
     Parameters
     ----------
     sentence : str
-        What MyST reads, as the statement of a claim.
+        A sentence in MyST, such as the statement of a claim.
 
     Returns
     -------
     str
-        What a terminal shows.
+        The sentence as shown in a terminal.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The front: the names that readers use, and the page of the reference that lists each of them.
 
-A name belongs to the front if ``dpb.`` offers it, or a module that `PAGES` documents. It has a page
-of its own in the reference, and its docstring is checked by numpydoc's validator. All else is the
-engine, compiled functions included.
+A name belongs to the front if it is in ``dpb.`` or in a module that `PAGES` documents. It has a
+page of its own in the reference, and numpydoc's validator checks its docstring. Everything else is
+the engine, including compiled functions.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Name(NamedTuple):
 
 
 def public_names(module: Any) -> list[str]:
-    """Return the classes and functions that a module offers, compiled functions left out.
+    """Return the public classes and functions of a module, except compiled functions.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def public_names(module: Any) -> list[str]:
 
 
 def _page_of(home: str) -> tuple[str, str]:
-    """Return page and documented module of what is defined in a module."""
+    """Return the page and the documented module for names defined in a module."""
     places = {module: page for page, modules in PAGES.items() for module in modules}
     found = [module for module in places if f"{home}.".startswith(f"{module}.")]
     if not found:
@@ -130,7 +130,7 @@ def _names() -> Iterator[Name]:
 
 @cache
 def front() -> dict[str, Name]:
-    """Return the front by where it is defined; the first that offers a name has it.
+    """Return the names of the front, keyed by where each is defined; its first listing counts.
 
     Examples
     --------

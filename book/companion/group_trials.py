@@ -1,4 +1,4 @@
-"""Group-sequential trials for chapter 8: replays on a table, broken scores, coverage."""
+"""Group-sequential trials for chapter 8: replays on a table, incorrect scores, coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class KnownVariance(GroupSequential):
-    """A design whose score has the variance of one share of success, whatever is released.
+    """A design whose score uses the variance at one fixed success rate, whatever is released.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class KnownVariance(GroupSequential):
 
 @dataclass(frozen=True)
 class Missed(GroupSequential):
-    """A design that "stops" where the repeated interval misses a difference.
+    """A design that "stops" when the repeated interval misses a difference.
 
-    So its probability of stopping is that of an interval that misses at some look.
+    Its probability of stopping is the probability that the interval misses at some look.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Missed(GroupSequential):
 
 @dataclass(frozen=True)
 class NoiseIgnored(GroupSequential):
-    """A design whose score does not count the noise in its variance.
+    """A design whose score ignores the noise in its variance.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class NoiseIgnored(GroupSequential):
 
     @property
     def noise_variance(self) -> float:
-        """No variance, although there is noise."""
+        """Return 0, although there is noise."""
         return 0.0
 
 
 class Replay(NamedTuple):
-    """A trial on the patients of a table: what is released, and what the table hides."""
+    """A trial on the patients of a table: the released values, and the secret ones."""
 
     trial: RunningTrial
     secret: tuple[tuple[int, int], ...]
@@ -95,7 +95,7 @@ class Replay(NamedTuple):
 def replay(
     design: GroupSequential, population: FinitePopulation, rng: np.random.Generator
 ) -> Replay:
-    """Run a trial on patients of a table, in random order; arm 1 is the treatment, arm 0 the rest.
+    """Run a trial on a table's patients in random order; arm 1 is the treatment, arm 0 the rest.
 
     Examples
     --------
@@ -116,10 +116,10 @@ def replay(
 def rates_on(
     population: FinitePopulation, design: GroupSequential, n_runs: int, seed: Sequence[int]
 ) -> tuple[float, float]:
-    """Return how often replays find the treatment better: as it was, and with arms dealt anew.
+    """Return the rate at which replays find the treatment better, with real and with permuted arms.
 
-    Patients are drawn without replacement. In the second case all patients of both arms are
-    randomised again, so that there is no effect.
+    Patients are drawn without replacement. In the second case all patients are randomised again to
+    the two arms, so that there is no effect.
 
     Examples
     --------
@@ -151,13 +151,13 @@ def rates_on(
 
 
 class Reported(NamedTuple):
-    """What is published after trials with given shares: probabilities and a mean, computed.
+    """Coverage probabilities and bias of the results of trials with given success rates.
 
-    `covers` is for the stage-wise interval at the released mean share; `ordinary` for a difference
-    of shares ± normal quantile, without the noise in its error; `with_noise` with it; `repeated`
-    for the repeated interval at all looks at once; `above` is the probability that the
-    median-unbiased difference lies above the true one; `naive` the mean of the released difference
-    at the stop.
+    `covers` is the coverage of the stage-wise interval at the released mean rate; `ordinary` that
+    of a difference of rates ± a normal quantile whose error ignores the noise; `with_noise` the
+    same with the noise; `repeated` the simultaneous coverage of the repeated interval at all looks;
+    `above` is the probability that the median-unbiased estimate is above the true difference;
+    `naive` is the mean of the released difference at the stop.
     """
 
     covers: float
@@ -171,10 +171,10 @@ class Reported(NamedTuple):
 def reported(
     design: GroupSequential, treatment: float, control: float, level: float = 0.9, nodes: int = 7
 ) -> Reported:
-    """Compute what is published after trials with these shares.
+    """Compute coverage and bias of the results of trials with these success rates.
 
-    The probability of a result at least as favourable is computed for mean shares at some nodes,
-    and interpolated at the share that is released.
+    The probability of a result at least as favourable is computed for mean rates at some nodes, and
+    interpolated at the released rate.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def reported(
 
 
 def _tails(design: GroupSequential, treatment: float, control: float) -> list[tuple[Any, ...]]:
-    """Return for each look scores, and P(result at least, and more, favourable than each)."""
+    """Return for each look scores, and P(at least as favourable) and P(more favourable)."""
     found, earlier = [], 0.0
     for each in design.laws(treatment, control):
         scores, place = np.unique(each.score.round(9), return_inverse=True)

@@ -1,7 +1,7 @@
-"""The numbers of the first screen, each computed from what the chapters have published.
+"""The numbers of the first screen, each computed from data that the chapters have published.
 
-`headlines` gives them by name, written as a sentence has them. The role ``headline`` of the pages
-looks them up there, so that no page types one.
+`headlines` returns them by name, formatted for a sentence. The role ``headline`` of the pages looks
+them up there, so that none is typed by hand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 def lead_kept(lead: float, scale: float) -> float:
-    """Return the probability with which a lead is still one once both counts have Lap(scale).
+    """Return the probability that a lead survives adding Lap(scale) noise to both counts.
 
     The difference of two such variables exceeds t ≥ 0 with probability (2 + t/b)/4·e^(−t/b), b the
     scale.
@@ -40,14 +40,14 @@ def lead_kept(lead: float, scale: float) -> float:
 
 @functools.cache
 def headlines(root: Path | None = None) -> dict[str, str]:
-    """Return the numbers of the first screen by their names, as they are written there.
+    """Return the numbers of the first screen by name, as they are written there.
 
     The book is in `root`, or where `companion.chapters.find_root` finds it.
 
     Raises
     ------
     ValueError
-        If a figure that one of them is read from is not published.
+        If a figure that provides one of them is not published.
     """
 
     def table(name: str) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def _times(ratio: float) -> str:
 
 
 def _promise(_: Tables) -> dict[str, str]:
-    """Choose between 14 and 13 of twenty patients each; or 13 and 13, had patient 7 not."""
+    """Choose between 14 and 13 successes of twenty patients; or 13 and 13, without patient 7's."""
     lead, tie = lead_kept(1.0, 1.0), lead_kept(0.0, 1.0)
     shift = max(lead / tie, (1 - tie) / (1 - lead))
     return {"lead": _percent(lead), "tie": _percent(tie), "shift": f"{shift:.1f}"}
@@ -105,7 +105,7 @@ def _stopping(table: Tables) -> dict[str, str]:
 
 
 def _counter(table: Tables) -> dict[str, str]:
-    """Look up what the hybrid counter's error exceeds once in a thousand, at 2¹⁶ and one later."""
+    """Look up the 99.9 % quantile of the hybrid counter's error at 2¹⁶ and one element later."""
     size, curves = 2**16, table("td16-counter-errors").set_index(["curve", "x"])["y"]
     return {
         "count-size": grouped(size),
@@ -147,7 +147,7 @@ def _naming(table: Tables) -> dict[str, str]:
 
 
 def _audit(table: Tables) -> dict[str, str]:
-    """Say from which factor on an audit of 10 000 test runs is expected to convict."""
+    """Return the least factor at which an audit of 10 000 test runs is expected to convict."""
     rows = table("ours-audit-expected")
     rows = rows[rows["curve"] == f"{grouped(10_000)} test runs"]
     caught = float(np.interp(1.0, rows["bound"], rows["c"]))
@@ -155,7 +155,7 @@ def _audit(table: Tables) -> dict[str, str]:
 
 
 def _best(table: Tables) -> dict[str, str]:
-    """Count the settings in which the algorithm that is best most often has the least regret."""
+    """Count the settings in which the most frequent winner has the least regret."""
     rows = table("h-map-all")
     least = rows.loc[rows.groupby(["instance", "n_arms", "epsilon", "time"])["mean"].idxmin()]
     names = least["algorithm"].value_counts()

@@ -1,8 +1,8 @@
-"""What was computed on this machine by the same code need not be computed again.
+"""Reuse of results that the same code has computed on this machine.
 
-Runs are kept by the package's store; a chapter whose code and outputs are those of its last
-execution keeps its outputs, so that an author who changes a sentence waits for no experiment.
-Both lie in ``_build/runs``. A clean clone has neither, and computes everything.
+The package's store keeps runs. A chapter whose code and outputs are unchanged since its last
+execution keeps its outputs, so that an author who changes a sentence waits for no experiment. Both
+are in ``_build/runs``. A clean clone has neither, and computes everything.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ FRESH = "COMPANION_FRESH"
 
 
 def is_fresh() -> bool:
-    """Tell whether everything is to be computed, whatever is kept."""
+    """Return whether everything is to be computed, ignoring kept results."""
     return bool(os.environ.get(FRESH))
 
 
 def runs_folder(root: Path) -> Path:
-    """Return the folder of what is kept; a staged copy of the book shares that of the book."""
+    """Return the folder of kept results; a staged copy of the book shares the book's folder."""
     return (root.parent if root.parent.name == "_build" else root / "_build") / "runs"
 
 
 def keep_runs(root: Path) -> None:
-    """Have the package read and keep runs in the book's folder, unless `FRESH` is set."""
+    """Make the package read and keep runs in the book's folder, unless `FRESH` is set."""
     store.keep_runs(None if is_fresh() else runs_folder(root))
 
 
 class Execution:
-    """The last execution of a chapter at its own parameters, as this machine remembers it."""
+    """The last execution of a chapter with its own parameters, as recorded on this machine."""
 
     def __init__(self, chapter: Path) -> None:
         self.chapter = chapter
@@ -49,18 +49,18 @@ class Execution:
         self._file = runs_folder(self.root) / "chapters" / f"{chapter.stem}.json"
 
     def is_of(self, notebook: Mapping[str, Any]) -> bool:
-        """Tell whether it was of this code, and gave the outputs that are there."""
+        """Return whether it ran this code and produced the present outputs."""
         return self._read().get("key") == self._key(notebook)
 
     def remember(self, notebook: Mapping[str, Any], seconds: float) -> None:
-        """Remember an execution that has ended, and the seconds that it took."""
+        """Record a finished execution, and the seconds it took."""
         record = {"key": self._key(notebook), "seconds": round(seconds, 1)}
         self._file.parent.mkdir(parents=True, exist_ok=True)
         renew(self._file, json.dumps(record).encode())
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that it took, None if there is none."""
+        """Seconds that it took; None if there is no record."""
         return self._read().get("seconds")
 
     def _read(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Execution:
         return found
 
     def _key(self, notebook: Mapping[str, Any]) -> str:
-        """Return a digest of what a chapter is computed from, and of all that it has made."""
+        """Return a digest of a chapter's inputs and of everything that it has produced."""
         cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         computed = [
             [cell["source"], cell["metadata"].get("tags", []), cell["outputs"]] for cell in cells
@@ -96,7 +96,7 @@ class Execution:
 
 
 def usual_seconds(chapter: Path) -> float | None:
-    """Return the seconds that a chapter took last: here, or where the book's data were measured."""
+    """Return the seconds of a chapter's last execution, here or where the book was computed."""
     if (here := Execution(chapter).seconds) is not None:
         return here
     try:

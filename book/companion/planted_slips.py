@@ -1,8 +1,8 @@
-"""Programs that declare ε = 1, with a slip that people make and without: which are convicted.
+"""Programs that declare ε = 1, with and without a common mistake, and which of them are convicted.
 
 ``python -m companion.planted_slips`` audits each by `dpbandits.audit` with no table given, seed
-after seed, and writes each row to ``book/data/audit-slips.csv`` as soon as it is there; those that
-are there are not measured again. A row is the same whenever it is measured.
+after seed, and writes each row to ``book/data/audit-slips.csv`` as soon as it is measured; existing
+rows are not measured again. A row does not depend on when it is measured.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _explore(rewards: Any, rng: Any, slip: str = "") -> list[float]:
         noise[-1] = 0.0
     if slip == "first only":
         noise[1:] = [0.0] * (rewards.n_arms - 1)
-    if slip == "length":  # the scale of a mean for a sum
+    if slip == "length":  # the scale for a mean, used for a sum
         noise = [z / 4 for z in noise]
     if slip == "half":
         noise = [z / 2 for z in noise]
@@ -77,7 +77,7 @@ def _explore(rewards: Any, rng: Any, slip: str = "") -> list[float]:
     if slip == "known seed":
         noise = [_noise(np.random.default_rng(7 + arm)) for arm in arms]
     seen = [x + z for x, z in zip(raw, noise, strict=True)]
-    if slip == "released":  # the sums are noised again before they are published
+    if slip == "released":  # noise is added again before the sums are published
         return [float(x + _noise(rng)) for x in raw]
     if slip == "clipped":  # to its range, after the noise is drawn for one reward of size 1
         seen = [min(max(4.0 * x, 0.0), 12.0) + z for x, z in zip(raw, noise, strict=True)]
@@ -89,7 +89,7 @@ def _explore(rewards: Any, rng: Any, slip: str = "") -> list[float]:
 
 
 def _epochs(rewards: Any, rng: Any, slip: str = "") -> None:
-    """Play three epochs on two arms; the larger noisy sum decides who is pulled after each."""
+    """Play three epochs on two arms; after each, the arm with the larger noisy sum is pulled."""
     sums, pulls, spent = [0.0, 0.0], 0, 0
     kept = [_noise(rng), _noise(rng)]
     for epoch in range(3):
@@ -134,13 +134,13 @@ def _counter(rewards: Any, rng: Any, slip: str = "") -> list[float]:
     found = [sum(x[:n]) + _noise(rng, scale) for n in (1, 2, 4, 8)]
     if slip == "leaves":
         found[0] = x[0]
-    if slip == "number":  # as many numbers as rewards of 1
+    if slip == "number":  # one number for each reward of 1
         return [found[0]] * (1 + round(sum(x)))
     return found
 
 
 def _fraction(rewards: Any, rng: Any, slip: str = "") -> float:
-    """Count rewards above one half, with noise; the slip keeps what is strictly inside."""
+    """Count rewards above one half, with noise; the slip keeps only values strictly inside."""
     x = [rewards.pull(0) for _ in range(4)]
     if slip:
         inside = [v for v in x if 0.0 < v < 1.0]
@@ -149,7 +149,7 @@ def _fraction(rewards: Any, rng: Any, slip: str = "") -> float:
 
 
 def _resumed(rewards: Any, rng: Any, slip: str = "") -> list[float]:
-    """Release a sum, save the state, and release the next sum after it is loaded again."""
+    """Release a sum, save the state, reload it, and release the next sum."""
     state = rng.random(2).tolist()
     first = rewards.total(0, 2) + _laplace_of(state[0])
     second = rewards.total(0, 2) + _laplace_of(state[0 if slip else 1])
@@ -210,7 +210,7 @@ def _cached() -> Program:
 
 
 def _rejecting(rewards: Any, rng: Any) -> float:
-    """Draw noise by rejection, cut at ±20: private but for 10⁻⁸; a varying number of draws."""
+    """Draw noise by rejection, cut at ±20: private up to 10⁻⁸, with a varying number of draws."""
     while True:
         z = float(rng.uniform(-20.0, 20.0))
         if rng.random() < math.exp(-abs(z)):
@@ -218,20 +218,20 @@ def _rejecting(rewards: Any, rng: Any) -> float:
 
 
 def _varying(rewards: Any, rng: Any) -> list[float]:
-    """Release as many copies of a noisy count as it says."""
+    """Release a noisy count as many times as its value."""
     noisy = rewards.total(0, 4) + _noise(rng)
     return [noisy] * (1 + min(max(int(noisy), 0), 3))
 
 
 def _rounded(rewards: Any, rng: Any) -> int:
-    """Round rewards at random to 0 or 1, and add a geometric noise of whole numbers."""
+    """Round rewards at random to 0 or 1, and add geometric integer noise."""
     count = sum(float(rng.random()) < rewards.pull(0) for _ in range(4))
     q = math.exp(-1.0)
     return int(count + rng.geometric(1 - q) - rng.geometric(1 - q))
 
 
 def _children(rewards: Any, rng: Any) -> list[float]:
-    """Draw noise from generators that are made of the given one."""
+    """Draw noise from generators spawned by the given one."""
     one, two = rng.spawn(2)
     return [rewards.total(0, 2) + _noise(one), rewards.total(1, 2) + _noise(two)]
 
@@ -286,7 +286,7 @@ def measure(name: str, n_runs: int, seed: int) -> dict[str, Any]:
 
 
 def read() -> pd.DataFrame:
-    """Return what has been measured: a row for each program, number of runs and seed.
+    """Return the measurements: a row for each program, number of runs and seed.
 
     Returns
     -------
@@ -297,17 +297,17 @@ def read() -> pd.DataFrame:
 
 
 def missing(table: pd.DataFrame) -> list[tuple[str, int, int]]:
-    """Return what is to be measured beside the rows of a table: programs, runs and seeds.
+    """Return the measurements missing from a table: programs, runs and seeds.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `read` returns.
+        The table that `read` returns.
 
     Returns
     -------
     list of tuple of (str, int, int)
-        Name, runs and seed, in the order in which they are measured: with the first seeds first.
+        Name, runs and seed, in the order of measurement: the first seeds first.
     """
     few = table[table["n_runs"] == FEW].groupby("name")["convicted"].all()
     late = [name for name in SLIPS if not few.get(name, True)]
@@ -320,7 +320,7 @@ def missing(table: pd.DataFrame) -> list[tuple[str, int, int]]:
 
 
 def main() -> None:
-    """Measure what is missing, and write each row as soon as it is there."""
+    """Measure the missing rows, and write each as soon as it is measured."""
     while todo := missing(table := read()):
         table = pd.concat([table, pd.DataFrame([measure(*todo[0])])], ignore_index=True)
         table = table.sort_values(["n_runs", "honest", "seed"], kind="stable")

@@ -1,4 +1,4 @@
-"""Bounds as the papers print them: claims compare them with what is proved."""
+"""Bounds as printed in the papers, which the claims compare with the proved ones."""
 
 from __future__ import annotations
 

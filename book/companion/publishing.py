@@ -1,10 +1,10 @@
-"""What a chapter puts on its page and beside it: a line of facts, and figures with their files.
+"""The line of facts, the numbers and the figures that a chapter publishes.
 
-A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks what a preset
-means there, `Page.quiet` says with what the page was computed, `Page.fix` keeps a number for the
-text, `Page.table` shows a table, and `Page.publish` writes a figure's files to ``book/figures``,
-from where the line below the figure, the gallery and the explorer take them.
-Vector files are drawn from these when the pages are built (`companion.vector_files`).
+A chapter begins with a `Page`, which checks its parameters. `Page.choose` picks the value for the
+preset, `Page.quiet` reports how the page was computed, `Page.fix` keeps a number for the text,
+`Page.table` shows a table, and `Page.publish` writes a figure's files to ``book/figures``, where
+the line below the figure, the gallery and the explorer find them. Vector files are drawn from these
+when the pages are built (`companion.vector_files`).
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ Choice = TypeVar("Choice")
 
 
 class Published(NamedTuple):
-    """A figure as it was published: its name, what is said of it, and the table that it shows.
+    """A published figure: its name, its manifest, and the table that it shows.
 
     The manifest has ``title``, ``source``, ``chapter``, ``preset``, ``seed``, ``versions``,
-    ``recipe``, which says how it is drawn, and ``ran``, what it was made of: of runs, the
-    algorithms, instances and horizons, as `what_ran` lists them, beside ``cases`` and ``runs``, how
-    many; of a computation, what was ``computed``, as `ran_as_said` has it.
+    ``recipe``, which describes how it is drawn, and ``ran``, its origin: for runs, the algorithms,
+    instances and horizons listed by `what_ran`, with the numbers of ``cases`` and ``runs``; for a
+    computation, a description under ``computed``, from `ran_as_said`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Published(NamedTuple):
     table: pd.DataFrame
 
     def draw(self, **options: Any) -> Figure:
-        """Draw it again, with further options of the function that drew it."""
+        """Draw the figure again, with further options of the function that drew it."""
         from companion.figures.redraw import redraw
 
         return redraw(self.table, self.manifest["recipe"], **options)
@@ -96,7 +96,7 @@ class Page(Configuration):
     chapter : str
         Its number, such as "03".
     preset : {"smoke", "quick", "paper"}
-        How much it computes.
+        The size of its experiments.
     seed : int
         Root seed, 0 or more.
     n_jobs : int
@@ -116,29 +116,29 @@ class Page(Configuration):
 
     @property
     def at_its_own(self) -> bool:
-        """Whether the parameters are those of the book."""
+        """Whether preset and seed are those of the book."""
         return (self.preset, self.seed) == ("paper", 0)
 
     @property
     def folder(self) -> Path:
-        """Where the figures' files go."""
+        """Folder of the figures' files."""
         return find_root() / FOLDER
 
     def choose(self, *, smoke: Choice, quick: Choice, paper: Choice) -> Choice:
-        """Return what the preset stands for."""
+        """Return the value for the preset."""
         return {"smoke": smoke, "quick": quick, "paper": paper}[self.preset]
 
     def quiet(self, runs: str = "") -> None:
-        """Hand the quiet line under the title what it says of this execution.
+        """Pass the facts of this execution to the quiet line under the title.
 
         An example of `runs` is ``f"{RUNS} runs a point"``. The line itself is the directive
-        ``quiet`` in the text of the chapter. From here on the chapter's runs are kept.
+        ``quiet`` in the text of the chapter. From this call on, the chapter's runs are kept.
         """
         keep_runs(find_root())
         self.fix(FACTS, self._line(runs))
 
     def fix(self, name: str, value: object) -> None:
-        """Keep a number for the text, which has it as ``{glue:text}`` under this name."""
+        """Keep a number for the text, which shows it by ``{glue:text}`` with this name."""
         glue: Any = importlib.import_module("myst_nb").glue
         glue(name, value, display=False)
 
@@ -168,15 +168,15 @@ class Page(Configuration):
         runs: Mapping[Any, Any] | None = None,
         ran: Mapping[str, Iterable[Any]] | None = None,
     ) -> None:
-        """Write a figure's files: data as CSV, and a manifest that says how they are drawn.
+        """Write a figure's files: its data as CSV, and a manifest that describes how to draw them.
 
-        A file is replaced in one step, and only if it changes: versions of packages that give the
-        same figure are no change. Nothing in it depends on when, where or how fast it was made. The
-        title says in one line what the figure shows, the source is that of a paper, such as "SS19,
-        Figure 5". What was run is said in one of two ways: by the results `runs` that the table was
-        made of, whose cases and runs are counted; or by `ran`, as `ran_as_said` has it, where the
-        table was computed. A figure that no `redrawable` function has drawn is refused: it could
-        not be drawn again from its files.
+        A file is replaced in one step, and only if it changes: new versions of packages that give
+        the same figure are not a change. Nothing in it depends on when, where or how fast it was
+        made. The title describes the figure in one line; the source is a paper's figure, such as
+        "SS19, Figure 5". Its origin is given in one of two ways: by the results `runs` that the
+        table was made from, whose cases and runs are counted; or by `ran`, in the form of
+        `ran_as_said`, if the table was computed. A figure that was not drawn by a `redrawable`
+        function is rejected: it could not be drawn again from its files.
         """
         from companion.figures.redraw import recipe_of
 
@@ -213,10 +213,10 @@ class Page(Configuration):
 
 
 def ran_as_said(ran: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
-    """List what a figure without runs was made of.
+    """List the inputs of a figure without runs.
 
-    Of ``algorithms``, ``instances`` and ``horizons`` each thing stands once, as in `what_ran`;
-    ``computed`` has in words or as calls what was computed of them.
+    ``algorithms``, ``instances`` and ``horizons`` list each value once, as in `what_ran`;
+    ``computed`` describes the computation in words or as calls.
 
     Examples
     --------
@@ -235,10 +235,10 @@ def ran_as_said(ran: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
 
 
 def what_ran(results: Iterable[Any]) -> dict[str, list[Any]]:
-    """List what results were made of: each algorithm, instance and horizon once.
+    """List the algorithms, instances and horizons of results, each once.
 
-    Algorithms, instances and laws are written as the calls that make them. Results of other kinds
-    have nothing of it.
+    Algorithms, instances and distributions are written as the calls that make them. Results of
+    other kinds contribute nothing.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def what_ran(results: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def published_names(root: Path | None = None) -> tuple[str, ...]:
-    """Return the names of the published figures in alphabetical order; none outside of the book."""
+    """Return the names of the published figures in alphabetical order; none outside the book."""
     try:
         folder = (find_root() if root is None else root) / FOLDER
     except ValueError:
@@ -272,8 +272,8 @@ def published_names(root: Path | None = None) -> tuple[str, ...]:
 
 
 def published(name: str, root: Path | None = None) -> Published:
-    """Read a published figure; if there is none of that name, the error has the nearest names."""
-    root = find_root() if root is None else root  # which says where the book is
+    """Read a published figure; if the name is unknown, the error lists the nearest names."""
+    root = find_root() if root is None else root  # raises if there is no book
     names = published_names(root)
     if not names:
         raise ValueError(
@@ -287,7 +287,7 @@ def published(name: str, root: Path | None = None) -> Published:
 
 
 def number(value: float) -> str:
-    """Write a number for a sentence: whole ones grouped, powers of ten as such.
+    """Write a number for a sentence: whole numbers grouped, large ones as powers of ten.
 
     Examples
     --------
@@ -316,7 +316,7 @@ def power_of_ten(exponent: float) -> str:
 
 
 def share(part: float, digits: int = 1) -> str:
-    """Write a part of one in per cent, without the sign.
+    """Write a share in per cent, without the sign.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who is best, and how surely: confidence sets of the best algorithm, and of every one's rank."""
+"""Confidence sets of the best algorithm, and of every algorithm's rank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpbandits.configuration import Configuration, whole
 
 __all__ = ["Best", "Estimate", "Standing", "best_in_each", "best_of", "standings", "without_some"]
 
-_LOOSE = 1 + 1e-9  # so that rounding decides nothing
+_LOOSE = 1 + 1e-9  # so that rounding has no effect
 Place = TypeVar("Place", bound=Hashable)
 
 
@@ -38,7 +38,7 @@ class Estimate(Configuration):
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Estimate:
-        """Make the estimate of a sample of two or more values."""
+        """Return the estimate from a sample of two or more values."""
         values = np.asarray(sample, dtype=np.float64)
         if values.ndim != 1 or values.size < 2:
             raise ValueError(
@@ -49,14 +49,14 @@ class Estimate(Configuration):
 
 
 class Best(NamedTuple):
-    """What a setting says about which algorithm has the least mean.
+    """The algorithms that may have the least mean in a setting.
 
     Attributes
     ----------
     names : tuple of str
-        The algorithms that may be best, by their means, the least first.
+        The algorithms that may be best, in increasing order of their means.
     ratio : float
-        Mean of the second over that of the first, over all algorithms of the setting.
+        The second least mean of the setting divided by the least.
     """
 
     names: tuple[str, ...]
@@ -78,11 +78,11 @@ def _quantile(a: Estimate, b: Estimate, error: float) -> float:
 
 
 def _is_less(a: Estimate, b: Estimate, error: float) -> bool:
-    """Tell whether the mean behind `a` is less than that behind `b`, by Welch's test at `error`."""
+    """Return whether the mean of `a` is less than that of `b`, by Welch's test at level `error`."""
     if b.mean <= a.mean:
         return False
     apart, unit = b.mean - a.mean, math.hypot(a.error, b.error)
-    # Welch's degrees of freedom lie between these two, and most means lie farther apart, or nearer.
+    # Welch's degrees of freedom are between these two, which already decide most comparisons.
     fewest, most = min(a.n_runs, b.n_runs) - 1, a.n_runs + b.n_runs - 2
     if apart > _LOOSE * _student(fewest, error) * unit:
         return True
@@ -98,14 +98,15 @@ def _student(freedom: float, error: float) -> float:
 
 
 def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
-    """Return which algorithms of a setting may have the least mean.
+    """Return the algorithms of a setting that may have the least mean.
 
-    An algorithm is left out if another is less by Welch's test at `error` over the number of
-    ordered pairs. So the one with the least mean is left out with probability about `error` at
-    most, and so great at most is the probability that a false winner is declared.
+    An algorithm is excluded if another one's mean is less by Welch's test at level `error` divided
+    by the number of ordered pairs. So the algorithm with the least mean is excluded with
+    probability at most about `error`, which also bounds the probability of declaring a false
+    winner.
 
-    There are two algorithms or more; means that are unknown (nan) count as greatest. For a map,
-    `error` is 0.05 over the number of its settings.
+    There are two algorithms or more; unknown means (nan) count as greatest. For a map, `error` is
+    0.05 divided by the number of its settings.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def best_of(estimates: Mapping[str, Estimate], error: float = 0.05) -> Best:
 def best_in_each(
     estimates: Mapping[Place, Mapping[str, Estimate]], error: float = 0.05
 ) -> dict[Place, Best]:
-    """Return who is best in each setting: `best_of` with `error` for all of them together."""
+    """Return the best algorithms of each setting: `best_of`, with `error` for all together."""
     check_fraction("error", error)
     return {place: best_of(each, error / len(estimates)) for place, each in estimates.items()}
 
@@ -143,7 +144,7 @@ def best_in_each(
 def without_some(
     estimates: Mapping[Place, Mapping[str, Estimate]], without: Collection[str]
 ) -> dict[Place, dict[str, Estimate]]:
-    """Leave algorithms out; refuse unknown names, and to leave fewer than two in a setting."""
+    """Drop algorithms; raise for unknown names, or if fewer than two remain in a setting."""
     known = tuple(dict.fromkeys(name for each in estimates.values() for name in each))
     for name in without:
         check_choice("without", name, known)
@@ -156,15 +157,16 @@ def without_some(
     return left
 
 
-_DRAWN = 4000  # scores that their intervals come from
+_DRAWN = 4000  # simulated scores for the intervals
 
 
 class Standing(NamedTuple):
-    """Where an algorithm stands over all settings.
+    """The position of an algorithm over all settings.
 
-    `ratio` is the geometric mean over the settings of its mean over the least mean, from `low` to
-    `high`; `rank_low` and `rank_high` are the least and the greatest rank that it may have;
-    `best_in` counts the settings in which it may be best; `most` is its greatest ratio.
+    `ratio` is the geometric mean over the settings of its mean divided by the least mean, with the
+    interval from `low` to `high`; `rank_low` and `rank_high` are the least and the greatest rank
+    that it may have; `best_in` counts the settings in which it may be best; `most` is its greatest
+    ratio.
     """
 
     name: str
@@ -180,19 +182,19 @@ class Standing(NamedTuple):
 def standings(
     estimates: Mapping[Place, Mapping[str, Estimate]], rng: np.random.Generator, level: float = 0.95
 ) -> list[Standing]:
-    """Rank algorithms over settings, the least score first, with confidence sets of the ranks.
+    """Rank algorithms over settings by increasing score, with confidence sets of the ranks.
 
     The score of an algorithm is the geometric mean over the settings of its mean divided by the
     least mean there. Logarithms of means of many runs are close to normal, with the coefficient of
-    variation as standard deviation (delta method): the interval of a score is that of scores that
-    are drawn so, around the means that were found. It is good where it is clear which mean of a
-    setting is least. Where several are near the least, scores and intervals are too high, as the
-    least of some estimates is too low. Two algorithms are compared by the mean over the settings
-    of the difference of the logarithms, which knows of no least. With Bonferroni's quantile for
-    all ordered pairs, all ranks lie in their sets with probability about `level` at least. The
-    settings themselves are given: nothing is said of others.
+    variation as standard deviation (delta method): the interval of a score is found by drawing
+    scores in this way around the estimated means. It is accurate if it is clear which mean of a
+    setting is least. If several are close to the least, scores and intervals are too high, because
+    the least of several estimates is biased downwards. Two algorithms are compared by the mean over
+    the settings of the difference of their logarithms, which does not involve the least mean. With
+    Bonferroni's quantile for all ordered pairs, all ranks are in their sets with probability at
+    least about `level`. The settings are fixed: nothing is inferred about others.
 
-    Every setting has the same two algorithms or more, with means above 0 and finite; `rng` is for
+    Every setting has the same two or more algorithms, with positive finite means; `rng` is used for
     the intervals of scores.
 
     Examples
@@ -228,7 +230,7 @@ def standings(
     quantile = float(stats.norm.isf((1 - level) / (len(names) * (len(names) - 1))))
     mean, error = logs.mean(axis=0), np.sqrt((errors**2).sum(axis=0)) / len(places)
     width = quantile * np.hypot.outer(error, error)
-    is_better = mean[None, :] + width < mean[:, None]  # [i, j]: j is surely better than i
+    is_better = mean[None, :] + width < mean[:, None]  # [i, j]: j is significantly better than i
     possible = [best_of(place, (1 - level) / len(places)).names for place in places]
     found = [
         Standing(

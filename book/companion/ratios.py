@@ -1,4 +1,4 @@
-"""How many times more one mean is than another."""
+"""Ratios of means, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ratio_of_means(
     the sum of the squared coefficients of variation over the sample sizes (delta method);
     Student's quantile with the smaller sample's degrees of freedom is used.
 
-    The samples have positive means, and two values or more each.
+    Each sample has a positive mean, and two or more values.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-"""How numbers are rounded before they are published: the same bytes on every processor.
+"""Rounding of published numbers, so that every processor gives the same bytes.
 
 The last bits of sums, logarithms and exponentials differ from one processor to another. Tables,
 manifests and the evidence of claims therefore have `SHOWN` significant digits. Rounding alone is
 not enough: the mean of 20 runs can be 12345.675, which lies between two numbers of seven digits,
-and a last bit would say to which it goes. So a number is first rounded to `AGREED` digits, all that
-processors are taken to agree on, and then to fewer.
+and the last bit would decide between them. So a number is first rounded to `AGREED` digits, on
+which processors are assumed to agree, and then to fewer.
 
-A difference of numbers that agree to `AGREED` digits can be all noise. The spread of runs that all
-did the same is one: 3·10⁻¹⁵ where 0 is meant. It is 0 where it is below 10⁻¹² of their mean
-(`rounded_table`). How far two computations of one number are apart is another: it is published as
-a power of ten (`magnitude`).
+A difference of numbers that agree to `AGREED` digits can be pure rounding error. One example is the
+spread of identical runs, 3·10⁻¹⁵ instead of 0: it is set to 0 if it is below 10⁻¹² of their mean
+(`rounded_table`). Another is the difference between two computations of one number: it is published
+as a power of ten (`magnitude`).
 
-A column as a whole has no least number that counts: lengths of runs that begin at 36,623 and end at
-6·10¹⁷ are in one column, and all of them are exact.
+No threshold could serve a whole column: lengths of runs from 36,623 to 6·10¹⁷ are in one column,
+and all of them are exact.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ SPREADS = {"error": "mean", "deviation": "mean", "time_sd": "mean_time"}
 
 
 def agreed(value: float) -> float:
-    """Return a number to the digits that processors agree on."""
+    """Return a number rounded to the digits on which processors agree."""
     return float(f"{value:.{AGREED}g}")
 
 
 def rounded(value: float, digits: int = SHOWN) -> float:
-    """Return a number with so many significant digits, and zero without a sign.
+    """Return a number rounded to `digits` significant digits, and zero without a sign.
 
     Examples
     --------
     >>> rounded(2.872067225165981), rounded(-0.0)
     (2.872067, 0.0)
 
-    A number between two is rounded as the nearest that has 12 digits, whatever its last bits say:
+    A number half-way between two is first rounded to 12 digits, so its last bits have no effect:
 
     >>> rounded(12345.675), rounded(12345.675 * (1 - 1e-15)), float(f"{12345.675000000003:.7g}")
     (12345.67, 12345.67, 12345.68)
@@ -68,14 +68,14 @@ def rounded(value: float, digits: int = SHOWN) -> float:
 
 
 def magnitude(error: float) -> float:
-    """Return how far off something is at most: the least power of ten that is not below.
+    """Return the order of magnitude of an error: the least power of ten not below it.
 
-    It is 10⁻¹² at least, since less is in the digits on which processors differ.
+    It is at least 10⁻¹², since processors differ in the digits below that.
 
     Parameters
     ----------
     error : float
-        Absolute error over the size of what it is the error of, 0 or more.
+        Relative error, 0 or more.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def magnitude(error: float) -> float:
 
 
 def rounded_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it is published: integers and texts as they are, other numbers rounded.
+    """Return a table ready to publish: integers and texts unchanged, other numbers rounded.
 
-    A spread, a column of `SPREADS`, is 0 where it is below 10⁻¹² of its mean.
+    A spread, that is a column in `SPREADS`, is set to 0 where it is below 10⁻¹² of its mean.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def rounded_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rounded_data(data: Any) -> Any:
-    """Return data for a JSON file as they are published: numbers are rounded, integers are not.
+    """Return data ready for a JSON file: numbers are rounded, integers are not.
 
     Examples
     --------

@@ -14,8 +14,8 @@ __all__ = ["Slope", "fit_slope"]
 class Slope(NamedTuple):
     """A straight line through points on logarithmic axes, y ≈ exp(level)·x^slope.
 
-    The standard error of the slope is from how far the points lie off the line: both what is due to
-    chance and what is due to a curve that is not a line. It is nan for two points.
+    The standard error of the slope is computed from the residuals, which are due both to chance and
+    to curvature. It is nan for two points.
     """
 
     slope: float
@@ -27,7 +27,7 @@ class Slope(NamedTuple):
 
 
 def fit_slope(x: ArrayLike, y: ArrayLike) -> Slope:
-    """Fit a line to log y against log x, of two positive points or more, by least squares.
+    """Fit a line to log y against log x by least squares, from two or more positive points.
 
     Examples
     --------

@@ -27,13 +27,13 @@ def tabulate(
 ) -> pd.DataFrame:
     """Return a table of results: the parts of the keys first, then the columns of each result.
 
-    Numbers are rounded as they are published, by `companion.rounding.rounded_table`.
+    Numbers are rounded for publication, by `companion.rounding.rounded_table`.
 
-    A key is a tuple, a named tuple or a single value; `names` are those of its parts, which named
-    tuples have themselves. `columns` takes a result and returns name → value, or name → array with
-    a value per row; ``result.summary()`` if not given. A part called ``epsilon`` must be the ε of
-    the result's algorithm, rule or estimator, if that has one, unless the part ``variant`` names
-    another share of it, as "ε/K": else a ValueError names the key.
+    A key is a tuple, a named tuple or a single value; `names` are the names of its parts, which
+    named tuples provide. `columns` takes a result and returns name → value, or name → array with a
+    value per row; the default is ``result.summary()``. A part called ``epsilon`` must equal the ε
+    of the result's algorithm, rule or estimator, if it has one, unless the part ``variant`` names a
+    share of it, such as "ε/K"; otherwise a ValueError names the key.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _check_budget(key: object, labels: Mapping[str, Any], result: object) -> Non
     for name in ("algorithm", "rule", "estimator", "base"):  # the last in GuessAndDouble
         played = getattr(played, name, played)
     is_share = "ε" in str(labels.get("variant", ""))
-    if "epsilon" not in labels or is_share or isinstance(played, DPUCBInt):  # ε of an interval
+    if "epsilon" not in labels or is_share or isinstance(played, DPUCBInt):  # its ε is per interval
         return
     epsilon = getattr(played, "epsilon", labels["epsilon"])
     if played is not result and labels["epsilon"] != epsilon:
@@ -79,9 +79,10 @@ def curve(
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of a curve of regret: ``time``, ``mean``, ``low``, ``high``.
 
-    It begins at the time `first`. With `epochs` the times at which the first run's epochs ended
-    have rows of their own, with a 1 in the column ``epoch`` and the mean between the neighbouring
-    checkpoints; with `bound` there is a column of the algorithm's proved bound on the regret.
+    It begins at the time `first`. With `epochs`, the times at which the first run's epochs ended
+    have rows of their own, with a 1 in the column ``epoch`` and the mean interpolated between the
+    neighbouring checkpoints; with `bound` there is a column with the algorithm's proved bound on
+    the regret.
     """
     columns = runs.summary()
     kept = columns["time"] >= min(first, runs.horizon)
@@ -104,9 +105,9 @@ def curve(
 
 
 def records(table: pd.DataFrame, by: Sequence[str], **chosen: object) -> Iterator[SimpleNamespace]:
-    """Yield a record for each combination of labels: labels are values, other columns arrays.
+    """Yield a record for each combination of labels: labels are values, other columns are arrays.
 
-    Labels are the columns `by`; only those with the values chosen, such as ``panel="a"``, are
+    The labels are the columns `by`; only records with the chosen values, such as ``panel="a"``, are
     yielded.
 
     Examples

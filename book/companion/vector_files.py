@@ -2,7 +2,7 @@
 
 They follow from a figure's table and manifest, so that only these two are kept in
 ``book/figures``: a PDF for papers, and for the pages an SVG as wide as the text and one as wide as
-a phone. They are drawn anew where table, manifest, or the code that draws has changed.
+a phone. They are drawn again if the table, the manifest or the drawing code has changed.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ SCREENS = {"svg": WIDE, "narrow.svg": NARROW}
 PHONE = "narrow.svg"
 ENDINGS = ("pdf", *SCREENS)
 
-_FEW = 8  # figures that are drawn before another process has started
+_FEW = 8  # figures drawn in the time a second process needs to start
 _ON_A_PAGE = re.compile(rf"/{FOLDER.as_posix()}/([\w-]+)\.svg")
 
 
 def renew_vector_files(root: Path) -> tuple[str, ...]:
-    """Draw the files of the published figures that are new or have changed; return their names.
+    """Draw the files of new or changed published figures; return their names.
 
     The book is in `root`; a figure's files are ``FOLDER/NAME.pdf`` there, and those of `SCREENS`. A
     figure that no page shows, as only the gallery has it, is not drawn for a phone.
@@ -99,15 +99,15 @@ def _drawn(endings: Mapping[str, Sequence[str]], root: Path) -> Iterator[tuple[s
 
 
 def vector_file(name: str, root: Path | None = None) -> bytes:
-    """Return a published figure as PDF: one table and one manifest give the same bytes each time.
+    """Return a published figure as PDF: the same table and manifest give the same bytes.
 
-    An error says in a note which figure it was.
+    An error has a note that names the figure.
     """
     return _files(name, ["pdf"], root)[f"{name}.pdf"]
 
 
 def screen_file(name: str, ending: str, root: Path | None = None) -> bytes:
-    """Return a published figure as SVG for a page, as wide as `SCREENS` says of its ending."""
+    """Return a published figure as SVG for a page, with the width for its ending in `SCREENS`."""
     check_choice("ending", ending, tuple(SCREENS))
     return _files(name, [ending], root)[f"{name}.{ending}"]
 
@@ -138,9 +138,9 @@ def _files(name: str, endings: Sequence[str], root: Path | None) -> dict[str, by
 
 @contextmanager
 def _drawing(name: str) -> Iterator[None]:
-    """Draw without a display, and say in errors which figure it was.
+    """Draw without a display, and name the figure in errors.
 
-    Python looks for garbage once after a figure, rather than all the while among its many parts.
+    Garbage is collected once after a figure, and not repeatedly while its many parts are created.
     """
     plt.switch_backend("agg")
     collects = gc.isenabled()
@@ -158,7 +158,7 @@ def _drawing(name: str) -> Iterator[None]:
 
 
 def _key(root: Path, name: str) -> str:
-    """Return a digest of all that a figure is drawn from."""
+    """Return a digest of everything that a figure is drawn from."""
     digest = hashlib.sha256(_code())
     for ending in ("csv", "json"):
         digest.update((root / PUBLISHED / f"{name}.{ending}").read_bytes())
