@@ -63,8 +63,8 @@ def execute(
     """Execute chapters of the book, all of them if none is named.
 
     With --preset or --set they are executed in a copy of the book, _build/stage, and the chapters
-    in notebooks/ stay as they are; without, their outputs in notebooks/ are renewed. What the same
-    code has computed on this machine is kept in _build/runs and not computed again.
+    in notebooks/ are unchanged; without, their outputs in notebooks/ are renewed. Results that the
+    same code has computed on this machine are kept in _build/runs and not computed again.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def execute(
     preset
         The size of the experiments.
     at_a_time
-        Chapters that are executed side by side; -1 for as many as there are processors.
+        Number of chapters executed in parallel; -1 for the number of processors.
     fresh
-        Compute everything, whatever is kept.
+        Compute everything, ignoring kept results.
     build
         Build the pages afterwards.
     """
@@ -125,23 +125,23 @@ def figure(
 ) -> int:
     """Draw a figure for a paper, from its published data.
 
-    It is drawn again from its data in book/figures, as wide as a journal's column, with fonts
-    embedded and letters of 6 points or more.
+    It is drawn again from its data in book/figures, as wide as a journal's column, with embedded
+    fonts and letters of 6 points or more.
 
     Parameters
     ----------
     id
         The figure; --list lists them.
     pdf
-        Write a vector file.
+        Write a PDF with this name.
     png
-        Write a picture of 300 dpi.
+        Write a PNG of 300 dpi with this name.
     width
         single (84 mm), double (174 mm), or millimetres.
     panels
         Only these panels, such as a,b.
     grey
-        For print in grey.
+        Draw in grey, for print.
     cite
         Print the figure's BibTeX entry.
     list
@@ -188,7 +188,7 @@ def figure(
 def _save(
     found: Published, name: str, paths: Sequence[Path], width: str, panels: str | None, grey: bool
 ) -> list[dict[str, Any]]:
-    """Draw a figure, write the files and return what they are."""
+    """Draw a figure, write the files and return their paths and measures."""
     from matplotlib import pyplot as plt
 
     from companion.figures import paper_figure
@@ -213,19 +213,19 @@ def claims(
 ) -> int:
     """List the papers' claims with our verdicts.
 
-    The verdicts are those that the chapters have published; or they are computed again, and
-    compared.
+    The verdicts are those that the chapters have published; with --check they are computed again
+    and compared.
 
     Parameters
     ----------
     check
-        Compute the verdicts of these claims again; without an ID, of all that rest on no
+        Compute the verdicts of these claims again; without an ID, of all claims that need no
         experiment of a chapter.
     paper
-        Only this paper's, such as SS19.
+        Only the claims of this paper, such as SS19.
     verdict
-        Only with this verdict on what the paper says: holds, condition, fails, not-reproduced,
-        cannot-tell. Or reconstructed: what judges a formula of ours, as the paper's is lost.
+        Only claims with this verdict: holds, condition, fails, not-reproduced, cannot-tell; or
+        reconstructed, for a formula of ours in the place of one missing from our copy.
     """
     from companion import claims as book
 
@@ -262,18 +262,18 @@ def claims(
 
 
 def _standing(record: dict[str, Any]) -> str:
-    """Return what a claim is counted as."""
+    """Return the category in which a claim is counted."""
     return WORDS["reconstructed"] if record["reconstructed"] else str(record["verdict"])
 
 
 def _check(names: Sequence[str], json: bool) -> int:
-    """Compute some verdicts, print what was found, and whether it is as written."""
+    """Compute some verdicts, print the findings, and compare them with the published ones."""
     from companion import claims as book
 
     known = {claim.id: claim for claim in book.ledger()}
     for name in names:
         if name.lower() in book.RETIRED:
-            book.section(name.lower())  # which says what took it over
+            book.section(name.lower())  # raises, naming the claim that replaced it
         claim = known[check_choice("claim", name.lower(), tuple(known))]
         if claim.needs:
             chapter = int(book.section(claim.id)[0])

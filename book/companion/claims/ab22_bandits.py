@@ -218,7 +218,7 @@ def private() -> Finding:
 
 
 class _Listening(PrintedAdaPUCB):
-    """The printed program, of which we hear what it releases."""
+    """The printed program, which also records its releases."""
 
     def indices(self, means: Floats, sizes: Floats, t: int) -> Floats:
         heard[:] = (means * sizes).tolist()

@@ -32,7 +32,7 @@ FINITE_DELTA = 1.05
 
 
 class Recorded:
-    """Rewards from a table, with what was asked for, and what was released of it: see `watch`."""
+    """Rewards from a table that record the requests and the releases: see `watch`."""
 
     def __init__(self, table: list[np.ndarray]) -> None:
         self._rewards = TableRewards(table)
@@ -51,16 +51,16 @@ class Recorded:
         return self._rewards.n_arms
 
     def total(self, arm: int, size: int) -> int:
-        """Return the sum of the next rewards of an arm, and keep which they were."""
+        """Return the sum of the next rewards of an arm, and record which they were."""
         self.pulled[arm] += size
         self.asked.append((arm, size))
         return self._rewards.total(arm, size)
 
     def note(self, total: float, released: float) -> None:
-        """Keep that a sum of rewards of the arm that was pulled last was released as this.
+        """Record the release of a sum of rewards of the last pulled arm.
 
-        If it is not the sum of what was asked for since that arm's last release, all of the arm's
-        rewards may be in it.
+        If it is not the sum of the rewards since that arm's last release, all of the arm's rewards
+        may be in it.
         """
         arm = self.asked[-1][0]
         first, last = self._released[arm], self.pulled[arm]
@@ -73,7 +73,7 @@ class Recorded:
         self.noises.append(released - total)
 
     def in_batches(self) -> np.ndarray:
-        """Return in how many batches each entry of the table was."""
+        """Return the number of batches that contain each entry of the table."""
         used = np.zeros((len(self._table), len(self._table[0])), dtype=np.int64)
         for arm, first, last in self.batches:
             used[arm, first:last] += 1
@@ -83,7 +83,7 @@ class Recorded:
 def watch(
     algorithm: BatchedTopTwo, rewards: Recorded, rng: np.random.Generator, max_pulls: int
 ) -> None:
-    """Run an algorithm, and keep what it releases."""
+    """Run an algorithm, and record its releases."""
     release = type(algorithm).release
 
     def noted(self: BatchedTopTwo, total: float, rng: np.random.Generator) -> float:
@@ -147,7 +147,8 @@ def log_threshold() -> Finding:
         threshold(SMALL, N_ARMS, 10, 10) / math.log(1 / SMALL)
         for threshold in (chernoff_threshold, union_threshold)
     )
-    # what the threshold lets happen: the tail of a sum of two exponentials, over what is allowed
+    # error probability at the threshold, the tail of a sum of two exponentials, over the allowed
+    # one
     s, delta, spent = 1.3, 0.01, 0.0
     for k, m in itertools.product((1, 2, 5, 20, 100), (1, 3, 50)):
         c = chernoff_threshold(delta, N_ARMS, k, m, s)

@@ -237,7 +237,7 @@ def thousands(quoted: Runs) -> Finding:
 
 
 def _by(runs: Runs, read: Any) -> dict[float, dict[float, float]]:
-    """Return ε → what `read` reads off a result → mean, for DP-TT with its usual threshold."""
+    """Return ε → extract of a result by `read` → mean, for DP-TT's usual threshold."""
     found: dict[float, dict[float, float]] = {}
     for result in runs.values():
         rule = result.algorithm

@@ -1,8 +1,8 @@
 """Inequalities of chapters 1 and 3 that are certified: no grid, and no gap between its points.
 
 Each function has the number that it certifies as an argument, so that a test can ask for too much.
-Unbounded parameters are mapped to bounded ones, 1/log(1/β) for β, or closed by an argument that
-stands in the docstring. Samples are in [−1, 1], x = 1/(α|μ|) and q(ε) = (e^ε − 1)/ε.
+Unbounded parameters are mapped to bounded ones, 1/log(1/β) for β, or handled by an argument in the
+docstring. Samples are in [−1, 1], x = 1/(α|μ|) and q(ε) = (e^ε − 1)/ε.
 """
 
 from __future__ import annotations

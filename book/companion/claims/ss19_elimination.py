@@ -274,7 +274,7 @@ def _over_both(best: float, gap: float, epsilon: float, horizon: float) -> float
 
 
 def _greatest_over_both(best: float) -> float:
-    """Return what Lemma 4.2's leading terms are at most, over the larger of both lower bounds.
+    """Return an upper bound on Lemma 4.2's leading terms, over the larger of both lower bounds.
 
     (512/3)/Δ + 32/ε over max(Δ/kl, 1/ε), arm by arm and so for sums, as kl ≤ Δ²/(μ*(1 − μ*)).
     """
@@ -436,7 +436,7 @@ def tree_necessity() -> Finding:
 
 
 def _over_needed(best: float, gap: float, n_arms: int, epsilon: float, beta: float) -> float:
-    """Return the pulls of Lemma 4.2, of rivals of one gap and the best arm, over what they must be.
+    """Return Lemma 4.2's pulls of rivals of one gap and the best arm, over the least possible.
 
     Each rival needs kl(1 − β, β)·max(1/(εΔ), 1/kl(μ_a, μ*)) pulls, also in expectation.
     """

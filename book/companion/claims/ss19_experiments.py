@@ -167,7 +167,7 @@ T = 50_000_000
 
 
 def _over_gamma(variant: str, horizon: int) -> float:
-    """Return the mean regret of DP-UCB over γ, where privacy is what it costs."""
+    """Return the mean regret of DP-UCB over γ, where privacy dominates its regret."""
     runs = simulate(DPUCB(1.0, variant), bernoulli([0.9, 0.1]), horizon, 4, 47)
     return float(runs.mean()[-1]) / DPUCB(1.0, variant).gamma(2, horizon)
 

@@ -87,7 +87,7 @@ def fact_above() -> Finding:
 
 
 def _spent(rule: NASFamily, looks: int = 2000) -> dict[str, float]:
-    """Add up what the events of the proof of Theorem 3.1 may fail with, in units of β."""
+    """Add up the failure probabilities of the events in the proof of Theorem 3.1, in units of β."""
     halting, beta = rule.halting, rule.beta
     sampling = queries = fails = 0.0
     for look in range(1, looks + 1):

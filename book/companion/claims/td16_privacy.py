@@ -241,7 +241,7 @@ def definition() -> Finding:
 
 
 def _bonus(scale: float, time: int, pulls: int) -> float:
-    """Return what DP-UCB-BOUND adds to an arm's private mean."""
+    """Return the bonus that DP-UCB-BOUND adds to an arm's private mean."""
     width = float(noise_width(scale, math.log(time), noise_bracket(pulls)))
     return width / pulls + math.sqrt(2 * math.log(time) / pulls)
 

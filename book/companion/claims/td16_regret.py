@@ -233,7 +233,7 @@ def _printed_3_5(algorithm: DPUCBInt, gap: float, time: float) -> float:
 
 
 def surely_mean(sample: Floats, most: float, levels: int = 25) -> float:
-    """Return what the mean of a law on [0, most] surely exceeds: wrong with probability 10^(−6).
+    """Return a lower confidence bound on the mean of a distribution on [0, most], at error 10^(−6).
 
     The mean is the integral of P(X > x), which falls with x; at each of some levels it is
     bounded from below by Clopper & Pearson.
@@ -311,7 +311,7 @@ def _list(names: list[str]) -> str:
 
 
 def _rare(runs: Readings) -> str:
-    """Say what intervals from so few runs do not show."""
+    """Return a sentence on the limits of intervals from so few runs."""
     n_runs = min(each.n_runs for each in runs.values())
     return f"Such intervals, from {n_runs} runs, cannot see what is rarer than 1 run in {n_runs}."
 
@@ -338,7 +338,7 @@ def best_algorithm(runs: Readings, many: Lost) -> Finding:
     means = {
         (panel, reading): final[panel, OURS, reading] for panel in PANELS for reading in READINGS
     }
-    for reading in ("refreshed", "frozen"):  # 100 runs do not see what few of them lose
+    for reading in ("refreshed", "frozen"):  # 100 runs do not show rare losses
         means["a", reading] = many[reading, EXPONENT].regret[:, -1]
     ratios = {
         (*key, name, variant): ratio_of_means(ours, final[where, name, variant])
@@ -405,7 +405,7 @@ def _half_width(sample: NDArray[np.float64], above: float = 0.025) -> float:
 
 
 def _growth(ours: Runs, ucb: Runs) -> tuple[float, float]:
-    """Return by how much the gap of two means grows from T/10 to T, and what that may be off by.
+    """Return the growth of the gap of two means from T/10 to T, and its half-width.
 
     The 95 % intervals of one algorithm at both times are added, as the runs are the same; those
     of the two algorithms are independent.
@@ -419,7 +419,7 @@ def _growth(ours: Runs, ucb: Runs) -> tuple[float, float]:
 
 
 def _rises(runs: Readings, found: Mapping[tuple[str, str], tuple[float, float]]) -> list[str]:
-    """Say where the mean gap of refreshed values rises, but not significantly, and by what."""
+    """List insignificant rises of the mean gap of refreshed values, by panel."""
     said = []
     for panel in PANELS:
         growth, off = found["refreshed", panel]

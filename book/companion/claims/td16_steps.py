@@ -43,7 +43,7 @@ PASTS = {
 
 
 class Step(NamedTuple):
-    """What one step shows of the changed reward; errors are standard errors.
+    """Information in one step about the changed reward; errors are standard errors.
 
     `chances` are those of arm 1 at the last step, given the past, for r = 0 and 1; `log_past` is
     log10 of the probability of the past for r = 0.
@@ -75,7 +75,7 @@ def counter_noise(counter: HybridCounter, length: int, rng: np.random.Generator)
 
 @cache
 def _added(n: int, time: int, past: Past, scale: float) -> float:
-    """Return what the index adds to the private mean of an arm with n pulls."""
+    """Return the bonus that the index adds to the private mean of an arm with n pulls."""
     width = float(noise_width(scale, math.log(time), noise_bracket(n))) / n
     return width + (math.sqrt(2 * math.log(time) / n) if past.ucb_term else 0.0)
 
@@ -129,7 +129,7 @@ def _draw(past: Past, counter: HybridCounter, rng: np.random.Generator) -> tuple
 
 
 def step_of(past: Past, chunks: int, split: str = "full", epsilon: float = EPSILON) -> Step:
-    """Compute what a step shows: closed forms in Z₁ and Z₂, averaged over arm 2's noise.
+    """Compute the information in a step: closed forms in Z₁ and Z₂, averaged over arm 2's noise.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def _weights(
 def literal_step(past: Past, chunks: int, epsilon: float = EPSILON) -> tuple[float, float]:
     """Return the loss of the step by playing Algorithm 1, and its standard error; split "full".
 
-    Indices and the largest of them at every step. Z₁ and Z₂ are drawn near where it matters, and
-    weighted by their law over that of the draws.
+    It computes all indices and their maximum at every step. Z₁ and Z₂ are drawn by importance
+    sampling, and weighted accordingly.
     """
     counter, means, errors = HybridCounter(epsilon, "full"), [], []
     for r in (0.0, 1.0):

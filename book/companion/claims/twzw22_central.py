@@ -1,7 +1,7 @@
 """Claims of Tao, Wu, Zhao & Wang (2022), §4: the adaptive tree, DPRUCB and DPRSE.
 
-Our copy of the paper has lost its formulas. A statement says what the text says in words; where
-a formula in it is ours it is marked "(reconstructed)".
+The formulas are missing from our copy of the paper. A statement repeats the text in words; a
+statement that contains a formula of ours is marked "(reconstructed)".
 """
 
 import itertools
@@ -29,8 +29,8 @@ FINE = 1 + 1e-9
 def element_losses(limits: Floats, scales: Floats) -> Floats:
     """Return the privacy loss of each element of a stream in all sums of its tree.
 
-    The n-th element may be anything in [−limits[n − 1], limits[n − 1]]; the block that ends with
-    it has as many elements as n's lowest set bit says, and noise of scale scales[n − 1].
+    The n-th element may be anything in [−limits[n − 1], limits[n − 1]]; the block that ends with it
+    has as many elements as the value of n's lowest set bit, and noise of scale scales[n − 1].
     """
     losses = np.zeros(limits.size)
     for n in range(1, limits.size + 1):

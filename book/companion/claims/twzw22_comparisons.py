@@ -120,7 +120,7 @@ def _rare(gap: float, order: float) -> tuple[float, float]:
 
 
 def _moments(gap: float, order: float, best: float) -> tuple[float, float]:
-    """Return E|X|^(1+v) of arm a where it is changed, and by how much its mean is ahead there."""
+    """Return E|X|^(1+v) of the changed arm a, and the lead of its changed mean."""
     p, more = _rare(gap, order)
     low = best - gap
     return (1 - p) * low ** (1 + order) + p * (low + more) ** (1 + order), p * more - gap

@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 
 class Mean(NamedTuple):
-    """A mean regret and what it may be off by."""
+    """A mean regret and the half-width of its interval."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Mean(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Figure and panel, and what is simulated there."""
+    """A figure and panel, and the simulation that it shows."""
 
     figure: str
     panel: str

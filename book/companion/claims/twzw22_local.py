@@ -1,7 +1,7 @@
 """Claims of Tao, Wu, Zhao & Wang (2022), §5: rates in the local model, and what follows from them.
 
-Our copy of the paper has lost its formulas. Those in statements marked "(reconstructed)" are ours;
-two are read where Zhou & Zhang (NeurIPS 2024) report them, with k for 1 + v.
+The formulas are missing from our copy of the paper. Those in statements marked "(reconstructed)"
+are ours; two are taken from Zhou & Zhang (NeurIPS 2024), who report them with k for 1 + v.
 """
 
 import itertools
@@ -71,7 +71,7 @@ def _worst_lower_bound(log10_horizon: int, order: float) -> float:
 
 
 def _beyond(order: float, constant: float) -> int:
-    """Return the least k where no algorithm has C·log²T times `reported_rate`, T = 10^k; or 0."""
+    """Return the least k at which C·log²T times `reported_rate` is impossible, T = 10^k; or 0."""
     for power in range(1, 150):
         claimed = constant * (power * math.log(10)) ** 2 * reported_rate(power, order)
         if _worst_lower_bound(power, order) > claimed:
