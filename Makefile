@@ -1,11 +1,11 @@
 # Every target sets up what it needs: python3 (3.11 to 3.14) and make are enough to start.
-# A stamp file makes the set-up instant once it stands.
+# A stamp file makes later set-ups instant.
 
 PYTHON ?= python3
 JOBS ?= 2
 AXE ?= all
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
-# Without compiled files of Python each kernel and worker would compile all that it imports anew.
+# Without Python's .pyc files, each kernel and worker would compile its imports again.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE PYTHONPATH VIRTUAL_ENV
 
 BIN := .venv/bin
@@ -37,7 +37,7 @@ $(STAMP): pyproject.toml book/pyproject.toml requirements.lock | $(UV)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable . --editable book
 	@touch $@
 
-setup: $(STAMP) ## build .venv from requirements.lock, install package and companion in it
+setup: $(STAMP) ## build .venv from requirements.lock, install the package and the companion in it
 
 lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashes, no addresses)
 	$(UV) lock --quiet --python $$(.ci/interpreter $(PYTHON))
@@ -49,7 +49,7 @@ book: $(STAMP) ## execute every chapter at the paper preset, then build the page
 	$(BIN)/companion execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
 
-# Where nothing but sentences has changed since the last build, only their pages are made anew.
+# If only sentences have changed since the last build, only their pages are rebuilt.
 html: $(STAMP) ## build the pages from the outputs in the repository
 	@all=$$($(BIN)/python -m companion.changed_pages) && set -x && $(BUILD) $$all
 	@$(BIN)/python -m companion.changed_pages --done
@@ -59,36 +59,36 @@ format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-lint: $(STAMP) ## check format, style (notebooks included), which layer imports which
+lint: $(STAMP) ## check format, style (notebooks included) and the imports between layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-# The annotations are those of the oldest Python and of its NumPy; later stubs differ.
+# The annotations match the oldest Python and its NumPy; later stubs differ.
 types: $(STAMP) ## check the types, on Python 3.11
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; \
 	    then set -x; $(BIN)/mypy; else echo "types are checked on Python 3.11 alone"; fi
 
-quick: $(STAMP) ## check what has changed since main, and run the tests it touches, in 90 seconds
+quick: $(STAMP) ## check the changes since main, and run the tests they touch, in 90 seconds
 	@$(BIN)/python tests/quick.py --jobs $(JOBS)
 
-unit: $(STAMP) ## run the tests of package and companion, and the examples of their docstrings
+unit: $(STAMP) ## run the tests and the docstring examples of the package and the companion
 	$(PYTEST) tests
 
-notebooks: $(STAMP) ## run every chapter again and compare with its outputs
+notebooks: $(STAMP) ## run every chapter again and compare the outputs
 	$(if $(NOTEBOOKS),$(PYTEST) $(NBVAL) $(NOTEBOOKS),@echo "no chapter to run")
 
-# The chapters take longest, so they go first; what needs one processor runs beside.
+# The chapters take longest, so they start first; single-process jobs run in parallel.
 together: $(STAMP)
 	$(PYTEST) $(NBVAL) $(NOTEBOOKS) tests
 
 test: $(STAMP) ## all of lint, types, unit, notebooks and html, side by side
 	@$(MAKE) --no-print-directory --keep-going -j 3 BUILD='$(BUILD) -q' html together lint types
 
-test-long: $(STAMP) ## run the tests marked "long", which make test leaves out, before a release
+test-long: $(STAMP) ## run the tests marked "long", which make test omits, before a release
 	$(PYTEST) -m long tests
 
-check-pages: $(STAMP) ## build the pages, and drive a headless browser over them
+check-pages: $(STAMP) ## build the pages, and check them in a headless browser
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
 	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
 
@@ -96,7 +96,7 @@ pdf: $(STAMP) ## print the book to _build/pdf, bound in one file, where Chromium
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
 	$(BIN)/python tests/print_pages.py $(HTML) _build/pdf
 
-dist: $(STAMP) ## build wheel and sdist, and try both with the run-time dependencies alone
+dist: $(STAMP) ## build wheel and sdist, and test both with only the run-time dependencies
 	rm -rf _build/dist _build/trial
 	$(UV) build --quiet --python $(BIN)/python --out-dir _build/dist
 	$(UV) venv --quiet --python $(BIN)/python _build/trial
@@ -113,7 +113,7 @@ bench: $(STAMP) ## measure the speed of the algorithms; RECORD=book/data renews 
 	    --benchmark-columns=median,iqr,rounds $(if $(RECORD),--record $(RECORD))
 	$(if $(RECORD),$(BIN)/python benchmarks/edition.py $(RECORD))
 
-clean: ## remove what was built
+clean: ## remove build products
 	rm -rf _build book/reference .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
 	find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +
 
