@@ -31,7 +31,9 @@ class Replicates:
 
         Returns
         -------
-        played, on : str The descriptions. numbers : mapping of str to object
+        played, on : str
+            The descriptions.
+        numbers : mapping of str to object
             The statistics by name.
         """
         raise TypeError(f"{type(self).__name__} has nothing to tell")

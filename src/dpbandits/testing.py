@@ -51,7 +51,9 @@ class AlgorithmChecks:
     Attributes
     ----------
     label : str
-        Name of the algorithm. passed : tuple of (str, str) Each check, and its observation.
+        Name of the algorithm.
+    passed : tuple of (str, str)
+        Each check, and its observation.
     audit : Audit or None
         The audit of its declared privacy; None if it declares none.
 

@@ -325,8 +325,9 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         Parameters
         ----------
         instance : Arms
-            The bandit, as accepted by `check_instance`. horizon : int Horizon T ≥ 1 of the
-            algorithm.
+            The bandit, as accepted by `check_instance`.
+        horizon : int
+            Horizon T ≥ 1 of the algorithm.
         times : array_like of float, optional
             Times t ≤ T at which to evaluate the bound; by default T.
 

@@ -53,10 +53,10 @@ class DPIMED(LazyBatches):
     Two points may differ in the paper:
 
     - The means are moved into [0, 1]. Noise of −z in a mean has probability about e^(−εnz) and
-    would otherwise keep the arm from being played for about e^(εnz) pulls, for every z.
+      would otherwise keep the arm from being played for about e^(εnz) pulls, for every z.
     - The evidence is calibrated. With d_ε the regret has the same limit, but a constant term that
-    grows fast as ε decreases: for n rewards with k ≈ log n Laplace variables, d_ε accounts for only
-    one.
+      grows fast as ε decreases: for n rewards with k ≈ log n Laplace variables, d_ε accounts for
+      only one.
 
     Examples
     --------

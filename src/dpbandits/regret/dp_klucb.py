@@ -55,8 +55,8 @@ class DPKLUCB(LazyBatches):
 
     - The paper has d_ε in its index, and lower-order terms that we have replaced by the exact rate.
     - The means are moved into [0, 1]. That keeps every index an upper bound, and limits the wait
-    due to one noise: without it a mean of −z keeps the arm from being played for about e^(εnz)
-    pulls, for every z.
+      due to one noise: without it a mean of −z keeps the arm from being played for about e^(εnz)
+      pulls, for every z.
 
     Examples
     --------

@@ -82,10 +82,10 @@ class DPUCBBound(HybridIndex):
     - The index lacks the term √(2 log t/n) of UCB, to whose bound the text adds ν ("we add a
       tight upper bound … on the noise"): `ucb_term`.
     - The split of ε in the hybrid counters is left to a citation and to §2.3, which has scale 1/ε
-    at powers of two and does not give the tree's: `split`. With "half", ν uses ε/2 like the noise,
-    so that DPUCBBound(ε) has the same distribution as DPUCBBound(ε/2, split="full").
+      at powers of two and does not give the tree's: `split`. With "half", ν uses ε/2 like the
+      noise, so that DPUCBBound(ε) has the same distribution as DPUCBBound(ε/2, split="full").
     - In §2.3 the tree of a stretch contains the element at 2^k, which the preceding block already
-    contains: here it begins with the next one, as in Chan, Shi & Song, and has k levels.
+      contains: here it begins with the next one, as in Chan, Shi & Song, and has k levels.
 
     With "printed" the expected regret grows like a power of t, as ν decreases when a stretch begins
     and the noise does not. Proof: :prf:ref:`thm-32-false`.

@@ -103,11 +103,11 @@ class DPUCBInt(RegretAlgorithm):
     The printed pseudo-code cannot be run as it stands. Our choices:
 
     - The sum s is updated only after the first K·f pulls, so that their rewards would be missing
-    from every mean: here it is updated from the start.
+      from every mean: here it is updated from the start.
     - "n mod f = 0" stays true while an arm is not played: three readings. Theorem 3.4 counts one
       release for every f pulls, which is "frozen" or "refreshed".
     - The bonus is inside the released value, so that t is that of the release ("frozen"), while the
-    text refers to the index of UCB ("refreshed").
+      text refers to the index of UCB ("refreshed").
     - The interval should follow a series of Lemma B.1 in a report; here it is ⌈1/ε⌉, as printed.
 
     Examples

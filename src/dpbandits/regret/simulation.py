@@ -42,7 +42,9 @@ class Runs(Replicates):
     Attributes
     ----------
     algorithm : RegretAlgorithm
-        The algorithm. instance : Arms The bandit, with K arms.
+        The algorithm.
+    instance : Arms
+        The bandit, with K arms.
     horizon : int
         Number T of pulls of each run.
     times : numpy.ndarray of int, shape (C,)

@@ -182,7 +182,9 @@ class HeavyRewards(Source):
     Attributes
     ----------
     laws : tuple of HeavyLaw, length K
-        Distributions of the arms. order, moment_bound : float v and u: E∣X∣^(1+v) ≤ u on every arm.
+        Distributions of the arms.
+    order, moment_bound : float
+        v and u: E∣X∣^(1+v) ≤ u on every arm.
     codes : tuple of numpy.ndarray
         Kinds of the arms' laws, shape (K,), and their parameters, shape (K, 2).
 
@@ -406,7 +408,9 @@ def twzw22(name: str, order: float) -> HeavyTailInstance:
     Parameters
     ----------
     name : {"S1", "S2", "S3"}
-        The instance. order : float v, in (0, 1].
+        The instance.
+    order : float
+        v, in (0, 1].
 
     Returns
     -------

@@ -518,7 +518,9 @@ class CallbackLaw(_DeclaredLaw):
         Parameters
         ----------
         rng : numpy.random.Generator
-            Unused. size : int Number of rewards, from 0 to 2^32.
+            Unused.
+        size : int
+            Number of rewards, from 0 to 2^32.
 
         Returns
         -------

@@ -488,8 +488,9 @@ def ss19(name: str, n_arms: int = 5) -> BernoulliInstance:
     Parameters
     ----------
     name : {"C1", "C2", "C3", "C4"}
-        The instance. n_arms : int Number of arms K, from 2 to 100 000; the paper uses 3, 5, 10 and
-        20.
+        The instance.
+    n_arms : int
+        Number of arms K, from 2 to 100 000; the paper uses 3, 5, 10 and 20.
 
     Returns
     -------

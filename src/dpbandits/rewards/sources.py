@@ -964,8 +964,9 @@ class Tape(NamedTuple):
     means : numpy.ndarray of float, shape (K,) or (0,)
         Means of Bernoulli arms, whose rewards are drawn as they are read; empty for other sources.
     table : numpy.ndarray of float, shape (K, N)
-        Available rewards. sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0) Sums of the
-        first 0, 1, …, N of them; empty if batches are not read from the tape.
+        Available rewards.
+    sums : numpy.ndarray of float, shape (K, N + 1) or (0, 0)
+        Sums of the first 0, 1, …, N of them; empty if batches are not read from the tape.
     read : numpy.ndarray of int, shape (K,)
         Number of rewards read of each arm; loops write to it.
     ends : numpy.ndarray of int, shape (K,)

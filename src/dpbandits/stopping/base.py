@@ -29,7 +29,9 @@ __all__ = ["Outcome", "Samples", "StoppingRule"]
 class Outcome(NamedTuple):
     """Outcome of one run of a stopping rule.
 
-    Attributes ---------- samples : int
+    Attributes
+    ----------
+    samples : int
         Number of samples taken.
     estimate : float
         The released estimate; nan if the rule has not halted.
@@ -122,7 +124,9 @@ class Samples:
     Parameters
     ----------
     stream : iterator of float
-        Source of the samples. most : float Most samples to take: an integer, or ``inf``.
+        Source of the samples.
+    most : float
+        Most samples to take: an integer, or ``inf``.
 
     Attributes
     ----------

@@ -32,8 +32,11 @@ class Estimates(Replicates):
     Attributes
     ----------
     rule : StoppingRule
-        The rule. law : Law Distribution of the samples. max_samples : int Samples after which a run
-        that had not halted was cut off.
+        The rule.
+    law : Law
+        Distribution of the samples.
+    max_samples : int
+        Samples after which a run that had not halted was cut off.
     samples : numpy.ndarray of int, shape (n_runs,)
         Number of samples of each run.
     estimate : numpy.ndarray of float, shape (n_runs,)

@@ -247,11 +247,11 @@ class DPPromisedStop(StoppingRule):
     samples of each among n fresh ones, and chooses one of them, or none, by `CountChoice`:
 
     - a window with the lower end e: the rule halts with ±(1 + α)(e − t), an approximation of every
-    mean that is at most t outside the window;
+      mean that is at most t outside the window;
     - near 0: if at least θ′ of 3n fresh samples, with noise, are closer than t/α + yρ + 2t, the
-    rule continues with fresh samples and `DPBernsteinStop`: first on samples clipped at ±H, H = t/α
-    + yρ + 10t, with H for R, 0.9α and β/10, and if that ends after `cut.most` samples or with less
-    than `cut.accepted`, on unclipped samples, with β/10;
+      rule continues with fresh samples and `DPBernsteinStop`: first on samples clipped at ±H, H =
+      t/α + yρ + 10t, with H for R, 0.9α and β/10, and if that ends after `cut.most` samples or with
+      less than `cut.accepted`, on unclipped samples, with β/10;
     - none, or near 0 is not confirmed: another epoch.
 
     n and the threshold θ are those with the least mean number of samples for which the proof allows
