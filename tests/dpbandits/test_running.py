@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 
 import joblib
 import numpy as np
@@ -81,6 +82,35 @@ def test_bits_do_not_depend_on_workers(sequential, backend):
             stack.enter_context(distributed.Client(cluster))
         stack.enter_context(joblib.parallel_config(backend=backend))
         assert everything(2) == sequential
+
+
+def test_a_worker_of_a_cluster_that_dies_loses_nothing():
+    """Dask plays its chunks again elsewhere: the same bits."""
+    distributed = pytest.importorskip("distributed")
+    cases = {eps: (dpb.DPTT(eps, 0.1), EASY) for eps in (0.5, 1.0, 2.0)}
+    alone = bits(dpb.identify_many(cases, 300, seed=4))
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        pids = client.run(os.getpid)
+        dying = next(iter(pids))
+
+        def kill():
+            """Kill a worker as soon as it has played a chunk."""
+            while not killed and not cluster.scheduler.workers[dying].nbytes:
+                over.wait(0.01)
+            killed.append(not over.is_set())
+            os.kill(pids[dying], signal.SIGKILL)
+
+        killed, over = [], threading.Event()
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with joblib.parallel_config(backend="dask"):
+            runs = dpb.identify_many(cases, 300, seed=4, n_jobs=2)
+        over.set()
+        killer.join(60.0)
+        after = client.run(os.getpid)
+    assert killed == [True] and pids[dying] not in after.values()
+    assert bits(runs) == alone
 
 
 def test_the_single_forms_are_the_many_forms(sequential):
