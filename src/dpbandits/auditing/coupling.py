@@ -153,28 +153,7 @@ class _Trials:
 def align(
     program: Program, move: Move, unit: float, tapes: int = 12, rounds: int = 1
 ) -> tuple[float, Move]:
-    """Improve a move by trial.
-
-    Parameters
-    ----------
-    program : Program
-        What is run; a pair is loaded.
-    move : Move
-        Where to begin; its clock stays.
-    unit : float
-        A shift to begin with, for a change of 1 of the reward, if the move has none.
-    tapes : int
-        Tapes that are added in each round, on which the move so far fails.
-    rounds : int
-        Rounds; from the second on outputs have to be closer to count as equal.
-
-    Returns
-    -------
-    fit : float
-        On which share of these tapes the move fits.
-    move : Move
-        The move.
-    """
+    """Return a move improved by trial on new tapes in each round, and the share of them it fits."""
     trials, pull = _Trials(program, move), program.pair.pull
     n_arms = len(program.pair.table)
     for number in range(rounds):
@@ -198,24 +177,7 @@ def align(
 
 
 def best_move(program: Program, unit: float, tapes: int, rounds: int) -> tuple[float, Move]:
-    """Find a move for the pair that is loaded, by whichever clock fits best.
-
-    Parameters
-    ----------
-    program : Program
-        What is run.
-    unit : float
-        A shift to begin with, for a change of 1 of the reward.
-    tapes, rounds : int
-        Tapes that are added in each round, and rounds, of `align`.
-
-    Returns
-    -------
-    fit : float
-        On which share of the tapes the move fits.
-    move : Move
-        The move.
-    """
+    """Return the share of tapes that the best move for the loaded pair fits, and the move."""
     best = 0.0, STILL
     for clock in (OWN, ALL, DRAWS):
         found = align(program, Move(clock, ()), unit, tapes, rounds)
