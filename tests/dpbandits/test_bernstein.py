@@ -111,16 +111,16 @@ FLAWS = ["no certificate", "mean released", "squares for cubes", "V whenever sho
 
 
 def test_it_halts_as_printed_on_the_same_samples_with_the_same_noise():
-    differ, halted = dict.fromkeys(FLAWS, 0), 0
+    differ, halted = dict.fromkeys(FLAWS, False), 0
     for rule, stream, seed in problems(150, seed=1):
         samples, estimate = announced(rule, stream, seed)
         outcome = rule.run(stream, np.random.default_rng(seed))
         assert outcome.samples == samples
         assert outcome.estimate == pytest.approx(estimate, rel=1e-9, nan_ok=True)
         halted += outcome.halted
-        for flaw in FLAWS:
+        for flaw in [each for each in FLAWS if not differ[each]]:
             twin = announced(rule, stream, seed, flaw)
-            differ[flaw] += not np.allclose(twin, (samples, estimate), equal_nan=True)
+            differ[flaw] = not np.allclose(twin, (samples, estimate), equal_nan=True)
     assert halted > 100
     assert all(differ.values()), "control"
 
@@ -438,11 +438,11 @@ def test_structured_pairs_do_not_convict(name):
     assert audit(rule, pairs(1.0)[name], 4000, failure=FALSE_ALARM).verdict != "violation found"
 
 
-@pytest.mark.parametrize(("of", "times"), [("mean", 8.0), ("square", 64.0)])
+@pytest.mark.parametrize(("of", "times", "runs"), [("mean", 8.0, 1500), ("square", 64.0, 6000)])
 @pytest.mark.statistical
-def test_too_little_noise_is_convicted(of, times):
+def test_too_little_noise_is_convicted(of, times, runs):
     broken = Quiet(1.0, 0.9, 0.4, of=f"{of}_scale", times=times)
-    found = audit(broken, pairs(1.0)[of], 20_000, failure=FALSE_ALARM)
+    found = audit(broken, pairs(1.0)[of], runs, failure=FALSE_ALARM)
     assert found.verdict == "violation found"
 
 
