@@ -10,12 +10,12 @@ import re
 
 import numpy as np
 import pytest
-from numba import njit
 from statistical import clopper_pearson, may_be_at_most
 
 import dpbandits as dpb
 from dpbandits._engine.accelerators import batched_top_two as batched
 from dpbandits._engine.accelerators import top_two_rounds as rounds
+from dpbandits._engine.kernels import kernel
 from dpbandits.divergences import calibrated_minus, calibrated_plus, d_minus, d_plus
 from dpbandits.identification import (
     DPLRE,
@@ -107,7 +107,7 @@ def test_adap_tt_and_its_star_are_told_apart():
 
 
 # ---------------------------------------------------------------- rounds between releases
-@njit
+@kernel
 def play_plainly(costs, state, share, room):
     """Do what `rounds.advance` does, with every cost evaluated in every round."""
     leader, start = costs.leader, np.zeros(3)
