@@ -72,8 +72,8 @@ class AlgorithmChecks:
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.passed)
         lines = [f"{name:{width}}  {seen}" for name, seen in self.passed]
-        told = [] if self.audit is None else [str(self.audit)]
-        return "\n".join([f"{self.label}: all checks passed", *lines, *told])
+        audited = [] if self.audit is None else [str(self.audit)]
+        return "\n".join([f"{self.label}: all checks passed", *lines, *audited])
 
 
 @checked_arguments

@@ -7,6 +7,7 @@ with the plain one: `test_acceleration`. That drawn sums have the law of single 
 """
 
 import math
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -170,8 +171,12 @@ def test_counts_regret_and_pulls_of_a_record(horizon, last_epoch, data):
 def test_a_record_for_other_checkpoints_is_refused(late):
     times, last = np.array([50, 100]), np.array([1, 1])
     play = EliminationPlay(times - late, np.empty(0, np.int64), last)
-    assert ("other checkpoints" in play.fault(times, 2)) == bool(late)
-    assert play.fault(times, 3), "other arms"
+    with pytest.raises(ValueError, match="other checkpoints") if late else nullcontext():
+        play.validate(times, 2)
+    with pytest.raises(ValueError, match="other checkpoints or arms"):
+        play.validate(times, 3)
+    with pytest.warns(DeprecationWarning, match=r"Play\.fault is now Play\.validate"):
+        assert bool(play.fault(times, 2)) == bool(late)
 
 
 def test_beta_is_one_over_the_horizon_and_infinite_epsilon_has_no_noise(same_seeds):

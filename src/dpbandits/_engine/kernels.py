@@ -112,10 +112,10 @@ def kernel(
     (3.0, 3.0)
     """
     # a C wrapper, which nothing calls, would take a tenth of the compile time
-    told: dict[str, Any] = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
-    told["_nrt"] = True  # Numba's flag; a function without it inherits it from its caller
+    options: dict[str, Any] = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
+    options["_nrt"] = True  # Numba's flag; a function without it inherits it from its caller
     if within:
-        told["inline"] = "always"
+        options["inline"] = "always"
 
     def compiled(function: Callable[P, R]) -> Callable[P, R]:
         whole: dict[str, Any] = {}
@@ -123,13 +123,13 @@ def kernel(
         if _IN_PARTS:
             whole = {"pipeline_class": CompilerOfWholes}
             own |= {"pipeline_class": CompilerOfParts, "no_cpython_wrapper": True}
-        dispatcher: Any = _njit(**told, **whole)(function)
+        dispatcher: Any = _njit(**options, **whole)(function)
         if dispatcher is not function:
             dispatcher._cache = _Cache(function)
             # called from Python, references are counted: else Numba would never free a generator
             if not (_IN_PARTS or borrows):
                 return cast("Callable[P, R]", dispatcher)
-            part: Any = _njit(**told | own)(function)
+            part: Any = _njit(**options | own)(function)
             part._cache = _Cache(function, part=_IN_PARTS, borrows=borrows)
             dispatcher.get_call_template = part.get_call_template
             dispatcher.get_overload = part.get_overload
@@ -387,10 +387,10 @@ def _stamp(files: frozenset[str]) -> str:
 
     Files are named relative to the folder of their package: a copy elsewhere has the same stamp.
     """
-    told = hashlib.sha256()
+    stamp = hashlib.sha256()
     for name, digest in sorted((os.path.relpath(f, _root(f)[0]), _read(f)[0]) for f in files):
-        told.update(name.encode() + b"\0" + digest)
-    return told.hexdigest()
+        stamp.update(name.encode() + b"\0" + digest)
+    return stamp.hexdigest()
 
 
 def _edited(files: frozenset[str]) -> bool:

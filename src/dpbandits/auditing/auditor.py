@@ -39,7 +39,7 @@ from dpbandits.auditing.candidates import constant
 from dpbandits.auditing.coverage import read_of
 from dpbandits.auditing.event_tree import CellEvent, Seen
 from dpbandits.auditing.exact import audit_exactly
-from dpbandits.auditing.pair_search import Hunt, hunt
+from dpbandits.auditing.pair_search import SearchPlan, search_pairs
 from dpbandits.auditing.pairs import TablePair
 from dpbandits.auditing.tape import Move
 from dpbandits.auditing.tape_runner import LIKELY, Program
@@ -332,11 +332,11 @@ def audit_by_search(
             tables = replace(tables, between=tuple(np.atleast_1d(tried).tolist()))
         length = begin.table.shape[1] if begin is not None and fixed else n_pulls or tables.least
         declared = guarantee or program.declared(length)
-        plan = Hunt(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)
+        plan = SearchPlan(n_runs, failure, declared, tables, n_arms, n_pulls, begin, fixed)
         if fixed and begin is not None:
             program.check_first(begin)
             program.requests([begin.table, begin.neighbour])  # for the coverage
-        best = hunt(program, plan, rng)
+        best = search_pairs(program, plan, rng)
         promised = guarantee or program.declared(best.pair.table.shape[1])
         given: dict[str, Any] = {
             "least": tables.least,

@@ -26,7 +26,7 @@ from dpbandits.auditing.tape_runner import LIKELY, RARE, Program
 from dpbandits.guarantees import PrivacyGuarantee
 from dpbandits.rewards.tables import Tables
 
-__all__ = ["Candidate", "Hunt", "hunt"]
+__all__ = ["Candidate", "SearchPlan", "search_pairs"]
 
 _DIFFER = 12  # runs that decide whether a reward changes anything
 _DIFFERING = 400  # the same, for a given pair
@@ -45,7 +45,7 @@ _LENGTHEN = 4
 
 
 @dataclass(frozen=True)
-class Hunt:
+class SearchPlan:
     """Extent of a search.
 
     Attributes
@@ -67,7 +67,7 @@ class Hunt:
 
     Examples
     --------
-    >>> plan = Hunt(10**6, 1e-9, PrivacyGuarantee("central", 1.0), Tables(2, 3))
+    >>> plan = SearchPlan(10**6, 1e-9, PrivacyGuarantee("central", 1.0), Tables(2, 3))
     >>> plan.wide, plan.arms, plan.unit
     (True, (2, 3, 6), 1.0)
     """
@@ -146,7 +146,7 @@ class Candidate:
         """The predicted bound."""
         return 0.0 if self.event is None else self.event.promise
 
-    def look(self, program: Program, n: int, plan: Hunt, share: float = 0.0) -> None:
+    def look(self, program: Program, n: int, plan: SearchPlan, share: float = 0.0) -> None:
         """Run more, and choose an event anew.
 
         Parameters
@@ -155,7 +155,7 @@ class Candidate:
             The program to run.
         n : int
             Runs on each table.
-        plan : Hunt
+        plan : SearchPlan
             Extent of the search.
         share : float
             Least share of the runs in a cell.
@@ -169,14 +169,14 @@ class Candidate:
         delta = plan.promised.delta
         self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta, share)
 
-    def align(self, program: Program, plan: Hunt) -> None:
+    def align(self, program: Program, plan: SearchPlan) -> None:
         """Refine the move, and drop the runs with the old one.
 
         Parameters
         ----------
         program : Program
             The program to run.
-        plan : Hunt
+        plan : SearchPlan
             Extent of the search.
         """
         program.load(self.pair)
@@ -193,7 +193,7 @@ class _Group:
     pairs: list[TablePair]
 
 
-def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
+def _groups(program: Program, plan: SearchPlan) -> Iterator[_Group]:
     """Yield groups of pairs whose changed reward matters."""
     if plan.begin is not None:
         yield from _moved(program, plan, [plan.begin])
@@ -208,14 +208,14 @@ def _groups(program: Program, plan: Hunt) -> Iterator[_Group]:
             yield from _moved(program, plan, pairs)
 
 
-def _stepped(program: Program, plan: Hunt) -> Iterator[_Group]:
+def _stepped(program: Program, plan: SearchPlan) -> Iterator[_Group]:
     """Yield groups of pairs on long tables where the place that matters is not known beforehand."""
     for n_arms, length in shapes_of(program, plan.tables, plan.arms, plan.n_pulls):
         if length >= LONG:
             yield from _moved(program, plan, steps_at(program, n_arms, length, plan.tables))
 
 
-def _moved(program: Program, plan: Hunt, pairs: list[TablePair]) -> Iterator[_Group]:
+def _moved(program: Program, plan: SearchPlan, pairs: list[TablePair]) -> Iterator[_Group]:
     """Yield the group of these pairs, with a move of the one that differs most often, if any."""
     differ = [_differing(program, pair) for pair in pairs]
     if max(differ, default=0) > 0:
@@ -231,7 +231,7 @@ def _differing(program: Program, pair: TablePair, tapes: int = _DIFFER) -> int:
     return int((one != other).any(axis=1).sum())
 
 
-def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
+def search_pairs(program: Program, plan: SearchPlan, rng: Rng) -> Candidate:
     """Search for the pair with the highest predicted bound.
 
     Two families compete. One changes early rewards of arm 0, each with the move that fits best; it
@@ -243,11 +243,10 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     ----------
     program : Program
         The program to run.
-    plan : Hunt
+    plan : SearchPlan
         Extent of the search.
     rng : numpy.random.Generator
-        Source of randomness for the flips of
-        single rewards and the order of pairs.
+        Source of randomness for the flips of single rewards and the order of pairs.
 
     Returns
     -------
@@ -281,7 +280,7 @@ def hunt(program: Program, plan: Hunt, rng: Rng) -> Candidate:
     return best
 
 
-def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
+def _on(program: Program, plan: SearchPlan, pair: TablePair) -> Candidate:
     """Return the best candidate on a pair: in either order, with a move or without."""
     found = [Candidate(way, STILL) for way in (pair, pair.turned)]
     if _differing(program, pair, int(np.clip(plan.n_runs // 8, _DIFFER, _DIFFERING))) == 0:
@@ -299,7 +298,7 @@ def _on(program: Program, plan: Hunt, pair: TablePair) -> Candidate:
     return max(found, key=lambda each: each.promise)
 
 
-def _fitting(program: Program, plan: Hunt, groups: list[_Group]) -> list[Candidate]:
+def _fitting(program: Program, plan: SearchPlan, groups: list[_Group]) -> list[Candidate]:
     """Return candidates of groups: with their moves, or without where none fits."""
     fitting = [group for group in groups if group.fit > _FITS]
     highest = max((group.move.total for group in fitting), default=0.0)
@@ -314,7 +313,7 @@ def _fitting(program: Program, plan: Hunt, groups: list[_Group]) -> list[Candida
     return found + [Candidate(pair, STILL) for group in loose for pair in group.pairs]
 
 
-def _kept(program: Program, plan: Hunt, found: list[Candidate]) -> list[Candidate]:
+def _kept(program: Program, plan: SearchPlan, found: list[Candidate]) -> list[Candidate]:
     """Return the most promising candidates: each round keeps a third of them, with more runs."""
     while len(found) > _KEPT:
         for each in found:
@@ -323,7 +322,7 @@ def _kept(program: Program, plan: Hunt, found: list[Candidate]) -> list[Candidat
     return found
 
 
-def _screened(program: Program, plan: Hunt, rng: Rng) -> list[Candidate]:
+def _screened(program: Program, plan: SearchPlan, rng: Rng) -> list[Candidate]:
     """Return candidates, in both orders, of the pairs whose outputs differ most on a few tapes.
 
     The best pair for each changed reward is kept, and of these the best overall.
@@ -359,7 +358,7 @@ def _screened(program: Program, plan: Hunt, rng: Rng) -> list[Candidate]:
     return [Candidate(way, STILL) for _, pair in best for way in (pair, pair.turned)]
 
 
-def _shapes(program: Program, plan: Hunt) -> Iterator[tuple[int, int]]:
+def _shapes(program: Program, plan: SearchPlan) -> Iterator[tuple[int, int]]:
     """Yield shapes of tables on which rewards of every arm change: short ones, and longer ones."""
     arms = plan.arms if plan.n_arms is not None or plan.tables.n_arms != 2 else (2, 3)
     for n_arms in arms:
@@ -390,7 +389,7 @@ def _apart(program: Program, pair: TablePair, tapes: int) -> float:
     return float(np.abs(below[0] - below[1]).max()) + 1e-9
 
 
-def _moving(program: Program, plan: Hunt, best: Candidate) -> Candidate:
+def _moving(program: Program, plan: SearchPlan, best: Candidate) -> Candidate:
     """Return the candidate with a move, if one fits and promises more."""
     program.load(best.pair)
     fit, move = best_move(program, plan.unit, 8, 1)
@@ -402,7 +401,7 @@ def _moving(program: Program, plan: Hunt, best: Candidate) -> Candidate:
     return moved if moved.promise > best.promise else best
 
 
-def _turned(program: Program, plan: Hunt, best: Candidate, rng: Rng) -> Candidate:
+def _turned(program: Program, plan: SearchPlan, best: Candidate, rng: Rng) -> Candidate:
     """Flip single rewards, or all from one on, as long as that raises the predicted bound."""
     table = best.pair.table
     n_arms, length = table.shape

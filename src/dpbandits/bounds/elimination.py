@@ -262,9 +262,9 @@ def bennett_elimination_regret(
     confidence = 1 / horizon if beta is None else beta
     gaps = all_means.max() - all_means
     both = spreads + spreads[gaps == 0].min()
-    told = all_means.size, horizon, confidence, epsilon, memory
+    setting = all_means.size, horizon, confidence, epsilon, memory
     pairs, which = np.unique(np.array([gaps, both])[:, gaps > 0], axis=1, return_inverse=True)
-    most = [bennett_elimination_pulls(max(g, SMALLEST), v, *told) for g, v in pairs.T.tolist()]
+    most = [bennett_elimination_pulls(max(g, SMALLEST), v, *setting) for g, v in pairs.T.tolist()]
     failure = bennett_elimination_failure(all_means.size, confidence)
     at = check_times(horizon, times)
     return regret_of_most_pulls(gaps[gaps > 0], np.array(most, float)[which], failure, at)

@@ -106,13 +106,13 @@ def promised_lower_bound(
     (26.7, 23.5)
     """
     size = check_mean(mean, alpha, half_range) / half_range
-    told, own = min(promise / half_range, 1.0), deviation / half_range
-    if not own <= told:
+    promised, own = min(promise / half_range, 1.0), deviation / half_range
+    if not own <= promised:
         allowed = "at most the promise, and R"
         raise ValueError(f"deviation={deviation!r} is out of range; allowed: {allowed}")
     move = 2.0 * alpha * size / (1.0 + alpha)
-    told, own = told / move, own / move  # in units of δ
-    spare = (told - own) * (told + own)  # h − 1
+    promised, own = promised / move, own / move  # in units of δ
+    spare = (promised - own) * (promised + own)  # h − 1
     root = math.hypot(1.0 + spare, 2.0 * own)
     share, in_range = 2.0 / (1.0 + spare + root), move / (1.0 + size)
     rest = spare + spare * ((2.0 + spare) / (1.0 + root)) + 4.0 * own * (own / (1.0 + root))

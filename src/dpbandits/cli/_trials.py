@@ -151,7 +151,7 @@ def read_pairs(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
     return (a, n), (b, m)
 
 
-def told(
+def report(
     trial: RunningTrial, deaths: bool, level: float | None
 ) -> tuple[list[str], dict[str, Any]]:
     """Describe the releases and decisions, and the results that may be published."""

@@ -614,7 +614,7 @@ def look(
         trial = trials.release(state, number, counts, deaths)
     if not trial.looks:
         _refuse("has no picture before the first look; allowed: without", plot=plot)
-    show(json, *trials.told(trial, deaths, level))
+    show(json, *trials.report(trial, deaths, level))
     if plot is not None:
         from dpbandits import plotting
 

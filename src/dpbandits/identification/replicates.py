@@ -216,7 +216,7 @@ def _identification(
     max_pulls = check_integer("max_pulls", max_pulls, instance.n_arms, MOST_PULLS)
     short = min(max_pulls, max(64, 4 * instance.n_arms))
     fast = accelerator_for(algorithm, DrawnRewards, how)
-    told = what_plays(algorithm, DrawnRewards, how, max_pulls)
+    program = what_plays(algorithm, DrawnRewards, how, max_pulls)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, np.random.default_rng(0), short, how)
     play_many = None
@@ -227,7 +227,7 @@ def _identification(
 
     def gather(decisions: Sequence[Decision]) -> Identifications:
         best, pulls = map(np.array, zip(*decisions, strict=True))
-        return Identifications(algorithm, instance, max_pulls, best, pulls, told)
+        return Identifications(algorithm, instance, max_pulls, best, pulls, program)
 
     return Replicated(
         f"{algorithm.label}, {instance.name}",

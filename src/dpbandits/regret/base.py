@@ -5,10 +5,11 @@ from __future__ import annotations
 import abc
 import math
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,8 +79,8 @@ class Play:
         regret: Floats = self.counts @ gaps
         return regret
 
-    def fault(self, checkpoints: Times, n_arms: int) -> str:
-        """Say what no run can have returned; nothing if all is well.
+    def validate(self, checkpoints: Times, n_arms: int) -> None:
+        """Raise if no run can have returned this record.
 
         Parameters
         ----------
@@ -88,22 +89,40 @@ class Play:
         n_arms : int
             Number of arms K.
 
-        Returns
-        -------
-        str
-            What is wrong and what must hold; empty if nothing is.
+        Raises
+        ------
+        ValueError
+            If the shape or a count is wrong.
         """
         counts = np.asarray(self.counts)
         if counts.shape != (checkpoints.size, n_arms):
             shape = (checkpoints.size, n_arms)
-            return f"returned counts of shape {counts.shape}; allowed: {shape}"
+            raise ValueError(f"returned counts of shape {counts.shape}; allowed: {shape}")
         pulls = counts.sum(axis=1)
         if (pulls != checkpoints).any():
             at = int(np.argmax(pulls != checkpoints))
-            time = checkpoints[at]
-            return f"counts {pulls[at]} pulls by the time {time}; allowed: as many as the time"
-        falls = (np.diff(counts, axis=0, prepend=0) < 0).any()
-        return "has counts that fall; allowed: pulls so far, of each arm" if falls else ""
+            raise ValueError(
+                f"counts {pulls[at]} pulls by the time {checkpoints[at]}; allowed: as many as the "
+                "time"
+            )
+        if (np.diff(counts, axis=0, prepend=0) < 0).any():
+            raise ValueError("has counts that fall; allowed: pulls so far, of each arm")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "fault":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            text = "Play.fault is now Play.validate, which raises"
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+            return self._fault
+
+        def _fault(self, checkpoints: Times, n_arms: int) -> str:
+            try:
+                self.validate(checkpoints, n_arms)
+            except ValueError as error:
+                return str(error)
+            return ""
 
 
 class RegretAlgorithm(Labelled, Configuration, abc.ABC):
@@ -257,8 +276,10 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
             if not isinstance(play, Play):
                 kind = type(play).__name__
                 raise ValueError(f"{type(self).__name__}: {fast.name} returned {kind}, not a Play")
-            if fault := play.fault(checkpoints, source.n_arms):
-                raise ValueError(f"{type(self).__name__}: {fast.name} {fault}")
+            try:
+                play.validate(checkpoints, source.n_arms)
+            except ValueError as error:
+                raise ValueError(f"{type(self).__name__}: {fast.name} {error}") from None
             return play
         run = Run(source, checkpoints, how)
         program = f"{type(self).__name__}.play"

@@ -216,8 +216,8 @@ class Runs(Replicates):
         mean = {"mean regret": float(self.mean()[-1])}
         if self.given:
             repeated = self.algorithm.guarantee.is_private and not self.secret
-            told = "none, as its seed is given" if repeated else str(self.guarantee)
-            regret["privacy of the pulls"] = told
+            privacy = "none, as its seed is given" if repeated else str(self.guarantee)
+            regret["privacy of the pulls"] = privacy
         return repr(self.algorithm), self.instance.name, numbers | mean | regret
 
     def columns(self) -> dict[str, Any]:
@@ -314,8 +314,8 @@ def _play_many(
     streams: Streams,
 ) -> list[Replicate]:
     """Play a replicate on each stream in one compiled call."""
-    told = algorithm, instance.rewards(streams.rng), horizon, times, instance.gaps, shuffles
-    regret, pulls, epoch_ends = many(*told, streams)
+    arguments = algorithm, instance.rewards(streams.rng), horizon, times, instance.gaps, shuffles
+    regret, pulls, epoch_ends = many(*arguments, streams)
     return list(zip(regret, pulls, epoch_ends, strict=True))
 
 
@@ -373,15 +373,15 @@ def _replicated(
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     begun = instance.rewards(np.random.default_rng(0))
     on, given = type(begun), getattr(begun, "given", True)
-    fast, told = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
+    fast, program = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
     play_many = None
     if fast is not None and fast.many is not None:
         play_many = partial(_play_many, algorithm, instance, last, times, fast.many, shuffles)
         if (streams := streams_of(Seeds([0], range(1)))) is not None:
-            told_short = algorithm, instance, last, short, fast.many, shuffles
-            warm_up = partial(_play_many, *told_short, streams)
+            short_run = algorithm, instance, last, short, fast.many, shuffles
+            warm_up = partial(_play_many, *short_run, streams)
     elif fast is None and type(algorithm).__module__.partition(".")[0] != "dpbandits":
         warm_up = partial(_check_program, algorithm, instance, last, short, how)
     # a function is not called more often than necessary
@@ -397,7 +397,7 @@ def _replicated(
             regret=np.array(regret),
             pulls=np.array(pulls),
             epoch_ends=epoch_ends,
-            how=told,
+            how=program,
             given=given,
             secret=given and (not seeded or getattr(algorithm, "secure", False)),
         )

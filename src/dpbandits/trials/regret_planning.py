@@ -539,9 +539,9 @@ def _is_open(plan: RegretPlan, option: Option) -> bool:
         return False
     low, high = option.mean_surely
     rivals = plan.choice is None and option in plan.contenders
-    told = high - low <= 2 * _ENOUGH * plan.coin
+    distinct = high - low <= 2 * _ENOUGH * plan.coin
     alike = plan.safest is None and option in plan.safest_contenders
-    return not option.resolved or (rivals and not told) or alike
+    return not option.resolved or (rivals and not distinct) or alike
 
 
 def _surely(finals: Floats) -> tuple[float, float]:

@@ -400,5 +400,5 @@ class RunningTrial:
             design = GroupSequential(**fields)
         except TypeError as error:  # a wrong or missing name
             raise ValueError(f"state cannot be read; allowed: {allowed}") from error
-        told = {"events": events, "assumed": assumed, "level": level, "rehearsal": rehearsal}
-        return cls(design, releases, **told)
+        settings = {"events": events, "assumed": assumed, "level": level, "rehearsal": rehearsal}
+        return cls(design, releases, **settings)

@@ -87,9 +87,11 @@ class EliminationPlay(Play):
         _regret(gaps, self.checkpoints, self.epoch_ends, self.last_epoch, regret)
         return regret
 
-    def fault(self, checkpoints: Times, n_arms: int) -> str:  # the counts cannot be wrong otherwise
+    def validate(self, checkpoints: Times, n_arms: int) -> None:
+        # the counts cannot be wrong in another way
         same = np.array_equal(self.checkpoints, checkpoints) and self.last_epoch.shape == (n_arms,)
-        return "" if same else "returned other checkpoints or arms; allowed: those it was given"
+        if not same:
+            raise ValueError("returned other checkpoints or arms; allowed: those it was given")
 
 
 @kernel
