@@ -28,6 +28,8 @@ from check_print import check_print, check_the_paper
 from check_reference import EVERY, NAMES_PAGES, REFERENCE, check_reference
 from check_signs import CITED, check_signs
 from check_size import check_height, check_the_size, check_weight
+from check_try import PAGE as TRY
+from check_try import check_try
 
 SLICE = 2400  # pixels of a page in one picture
 PHONE = {"width": 390, "height": 844}
@@ -324,6 +326,8 @@ def look(task: tuple[str, str], base: str, options) -> tuple[Report, dict]:
         check_ledger(browser, base, report, DESKTOP)
     elif name == GALLERY:
         check_gallery(browser, base, options.html, report, DESKTOP)
+    elif name == TRY:
+        check_try(browser, base, report, DESKTOP)
     else:
         check_explorer(browser, base, options.html, report, DESKTOP)
     return report, seen
@@ -333,7 +337,7 @@ def tasks_of(html: Path, only: str) -> list[tuple[str, str]]:
     """Return what is to be done, that which takes long first."""
     pages = [name for name in list_pages(html) if only in name]
     pages.sort(key=lambda name: (html / name).stat().st_size, reverse=True)
-    forms = [("form", name) for name in (EXPLORER, GALLERY, LEDGER) if name in pages]
+    forms = [("form", name) for name in (EXPLORER, TRY, GALLERY, LEDGER) if name in pages]
     moved = [("moved", name) for name in MOVED if only in name]
     return [
         *moved,

@@ -650,8 +650,7 @@ class _Exact(Counter):
         threshold : float
             Bound on the absolute error, in units of the stream.
         length : int
-            Number of elements,
-            from 1 to 2^62.
+            Number of elements, from 1 to 2^62.
 
         Returns
         -------
