@@ -3,14 +3,13 @@
 import pytest
 
 from companion.figures import baselines, comparison, regret, stopping
+from companion.figures.looks import ALGORITHM_LOOKS, looks_of
 from dpbandits.plotting.style import (
-    ALGORITHM_LOOKS,
     COLOURS,
     GREY,
     IDENTIFIER_LOOKS,
     columns_of,
     filling,
-    looks_of,
     small_multiples,
     styled,
 )

@@ -18,6 +18,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 from scipy import stats
 
+from companion.figures.looks import looks_of
 from companion.figures.panels import (
     LABELS,
     PULLS,
@@ -43,7 +44,6 @@ from dpbandits.plotting.style import (
     Look,
     PanelRange,
     columns_of,
-    looks_of,
     make_panels,
 )
 from dpbandits.regret.simulation import Runs

@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from companion.figures.looks import looks_of
 from companion.figures.panels import Titles, chosen_panels
 from companion.figures.redraw import redrawable
-from dpbandits.plotting.style import COLOURS, DOTTED, INK, columns_of, looks_of, make_panels
+from dpbandits.plotting.style import COLOURS, DOTTED, INK, columns_of, make_panels
 
 _GREY = "0.65"
 _D = r"$d_\varepsilon$"

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import ArrayLike
 
+from companion.figures.looks import ALGORITHM_LOOKS
 from companion.figures.panels import Titles, chosen_panels, legend_below
 from companion.figures.redraw import redrawable
 from companion.tables import tabulate
@@ -25,7 +26,6 @@ from dpbandits.mechanisms import (
     laplace_sum_quantile,
 )
 from dpbandits.plotting.style import (
-    ALGORITHM_LOOKS,
     COLOURS,
     DASHED,
     DOTTED,

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch
 
+from companion.figures.looks import ALGORITHM_LOOKS
 from companion.figures.panels import (
     PULLS,
     REGRET,
@@ -27,7 +28,6 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.plotting.style import (
-    ALGORITHM_LOOKS,
     COLOURS,
     DASHED,
     DOTTED,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from scipy.optimize import isotonic_regression
 
 from dpbandits._arrays import Floats
 from dpbandits._files import write_atomically
-from dpbandits._validation import check_choice, check_integer
+from dpbandits._validation import check_integer
 
 COLOURS = {
     "black": "#000000",
@@ -67,8 +67,8 @@ STYLE: Any = {
 """Matplotlib settings of the figures."""
 
 INK = "0.15"
-DASHED, DOTTED, LONG, _SHORT = (0, (4, 1.5)), (0, (1, 1.4)), (0, (9, 2)), (0, (2.4, 1))
-UNEVEN, _DASH_DOT = (0, (6, 1.2, 1.2, 1.2)), (0, (5, 1.3, 1, 1.3))
+DASHED, DOTTED, LONG, SHORT = (0, (4, 1.5)), (0, (1, 1.4)), (0, (9, 2)), (0, (2.4, 1))
+UNEVEN, DASH_DOT = (0, (6, 1.2, 1.2, 1.2)), (0, (5, 1.3, 1, 1.3))
 BOUND, FREE = "lower bound", ", no privacy"
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.7, 3.0  # inches
@@ -161,117 +161,19 @@ class Look:
     width: float = 2.0
 
 
-ALGORITHM_LOOKS = {
-    "NAS": Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
-    "DP-NAS": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
-    "DP-exp-NAS": Look(COLOURS["blue"], "-", "o", 1.7),
-    "DP-exp-NAS, ε = ∞": Look(COLOURS["black"], DASHED, "D", 1.7),
-    "DP-Bernstein": Look(COLOURS["purple"], "-", "X", 2.0),
-    "DP-Hoeffding": Look(COLOURS["orange"], UNEVEN, "v", 1.7),
-    "DP-Promised": Look(COLOURS["orange"], "-", "P", 2.0),
-    "EBGStop": Look(COLOURS["green"], (0, (8, 1.5)), "^", 1.7),
-    "UCB": Look(COLOURS["black"], "-", "", 1.5),
-    "SE": Look(COLOURS["black"], DOTTED, "", 1.5),
-    "DP-UCB": Look(COLOURS["vermilion"], DASHED, "", 2.0),
-    "LDP-UCB": Look(COLOURS["orange"], "-", "", 1.5),
-    "DP-UCB-HYBRID": Look(COLOURS["sky"], LONG, "", 2.2),
-    "DP-UCB-BOUND": Look(COLOURS["purple"], _SHORT, "", 2.2),
-    "DP-UCB-INT": Look(COLOURS["green"], UNEVEN, "", 1.3),
-    "DP-SE": Look(COLOURS["blue"], (0, (1.2, 0.9)), "", 2.6),
-    "tuned DP-SE": Look(COLOURS["sky"], DASHED, "s", 1.7),
-    "DP-SE, two p-values": Look(COLOURS["purple"], "-", "D", 1.9),
-    "DP-SE-V": Look(COLOURS["orange"], LONG, "^", 1.7),
-    "Lazy-UCB": Look(COLOURS["orange"], "-", "o", 1.4),
-    "AdaP-UCB": Look(COLOURS["vermilion"], "-", "s", 1.4),
-    "AdaP-KLUCB": Look(COLOURS["purple"], "-", "^", 1.4),
-    "Lazy-DP-TS": Look(COLOURS["sky"], "-", "D", 1.4),
-    "DP-KLUCB": Look(COLOURS["green"], "-", "v", 1.4),
-    "DP-IMED": Look(COLOURS["blue"], "-", "P", 1.4),
-    "DP-IMED, d_ε": Look(COLOURS["black"], _DASH_DOT, "X", 1.4),
-    "Top Two": Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
-    "DP-TT": Look(COLOURS["blue"], "-", "o", 1.9),
-    "AdaP-TT": Look(COLOURS["vermilion"], DASHED, "s", 1.7),
-    "DP-LRE": Look(COLOURS["green"], LONG, "X", 2.0),
-    "DPRUCB": Look(COLOURS["vermilion"], DASHED, "s", 2.0),
-    "DPRSE": Look(COLOURS["blue"], "-", "o", 2.0),
-    "LDPRSE": Look(COLOURS["orange"], DASHED, "^", 2.0),
-    "Robust-UCB": Look(COLOURS["black"], UNEVEN, "", 1.4),
-}
-"""Style of each algorithm by its label, with one colour through the whole book.
-
-Algorithms without privacy are black. There are more algorithms than colours, so that two that are
-never in one figure may share one; those of one colour in one figure differ in line or marker. """
-
 GREY = "0.6"
 """Grey of background curves: a lighter one would be unreadable in the dark theme."""
 
 
-def faded(look: Look) -> Look:
-    """Return the style of a background curve: grey, thin, without a marker.
-
-    Parameters
-    ----------
-    look : Look
-        Its own style, whose line is kept.
-
-    Returns
-    -------
-    Look
-        The grey style.
-
-    Examples
-    --------
-    >>> faded(ALGORITHM_LOOKS["DP-SE"]).colour
-    '0.6'
-    """
-    return Look(GREY, look.line, "", min(look.width, 1.2))
-
-
-def looks_of(names: Iterable[str], shown: Iterable[str] | None = None) -> dict[str, Look]:
-    """Return the styles of algorithms in a figure: its subjects in colour, others in grey.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Labels of the algorithms, of `ALGORITHM_LOOKS`.
-    shown : iterable of str, optional
-        Those in colour; by default all. Three or four can be distinguished at a glance.
-
-    Returns
-    -------
-    dict of str to Look
-        Label → style, in the given order.
-
-    Raises
-    ------
-    ValueError
-        If a label has no style, or `shown` contains one that is not among the names.
-
-    Examples
-    --------
-    >>> looks = looks_of(["DP-SE", "DP-UCB"], shown=["DP-SE"])
-    >>> [look.colour for look in looks.values()]
-    ['#0072B2', '0.6']
-    """
-    wanted = list(names)
-    coloured = wanted if shown is None else list(shown)
-    for name in wanted:
-        check_choice("algorithm", name, tuple(ALGORITHM_LOOKS))
-    for name in coloured:
-        check_choice("shown", name, tuple(wanted))
-    own = {name: ALGORITHM_LOOKS[name] for name in wanted}
-    return {name: look if name in coloured else faded(look) for name, look in own.items()}
-
-
 IDENTIFIER_LOOKS = {
-    ("Top Two", ""): Look(COLOURS["black"], _DASH_DOT, "D", 1.7),
+    ("Top Two", ""): Look(COLOURS["black"], DASH_DOT, "D", 1.7),
     ("DP-TT", ""): Look(COLOURS["blue"], "-", "o", 1.9),
-    ("DP-TT", "union"): Look(COLOURS["sky"], _SHORT, "P", 1.6),
+    ("DP-TT", "union"): Look(COLOURS["sky"], SHORT, "P", 1.6),
     ("DP-TT", "W"): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
     ("DP-TT", "W + log N"): Look(COLOURS["orange"], LONG, "^", 1.7),
     ("DP-TT", "W̃ + log N"): Look(COLOURS["purple"], UNEVEN, "v", 1.7),
     ("AdaP-TT", ""): Look(COLOURS["vermilion"], DASHED, "s", 1.7),
-    ("AdaP-TT", "heuristic"): Look(COLOURS["orange"], _SHORT, "^", 1.5),
+    ("AdaP-TT", "heuristic"): Look(COLOURS["orange"], SHORT, "^", 1.5),
     ("DP-SE", ""): Look(COLOURS["purple"], UNEVEN, "v", 1.7),
     ("DP-LRE", ""): Look(COLOURS["green"], LONG, "X", 2.0),
 }
@@ -282,8 +184,8 @@ OTHER_LOOKS = (
     Look(COLOURS["blue"], DASHED, "s", 1.7),
     Look(COLOURS["vermilion"], LONG, "^", 1.7),
     Look(COLOURS["purple"], UNEVEN, "v", 1.7),
-    Look(COLOURS["orange"], _SHORT, "D", 1.7),
-    Look(COLOURS["black"], _DASH_DOT, "X", 1.7),
+    Look(COLOURS["orange"], SHORT, "D", 1.7),
+    Look(COLOURS["black"], DASH_DOT, "X", 1.7),
 )
 """Styles for curves of one algorithm on different instances."""
 
