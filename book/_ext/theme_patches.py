@@ -2,9 +2,9 @@
 
 No library does these: pages free of scripts that name a remote host; roles and headings that a
 screen reader understands, and scrolling by keyboard; a figure drawn for a phone, and its place
-reserved before it is loaded; title, author and date for reference managers and previews; buttons of
-Binder and Colab where ``BOOK_REPOSITORY`` is set; and a
-build that looks for garbage rarely.
+reserved before it is loaded; title, author and date for reference managers and previews; a foot
+with the edition; links to report an error and to edit the page, and buttons of Binder and Colab,
+where ``BOOK_REPOSITORY`` is set; and a build that looks for garbage rarely.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import gc
 import json
 import os
 import re
+import subprocess
 import textwrap
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -197,6 +199,56 @@ def add_metadata(
         context["metatags"] = f"{context.get('metatags', '')}\n{written}\n"
 
 
+# --------------------------------------------------------------------------- the foot of a page
+
+
+NAMES = "book/reference/"
+"""Where the pages of names are written; they have no source of their own."""
+
+
+def edition(root: Path) -> str:
+    """Return the version, and date and commit where the book is built from a repository."""
+    said = f"Edition {dpbandits.__version__}"
+    command = ["git", "-C", str(root), "log", "-1", "--format=%cs, commit %h"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return said
+    return f"{said}, {found.stdout.strip()}"
+
+
+def foot(title: str, source: str, said: str, repository: str = "", branch: str = "main") -> str:
+    """Write what stands below a page: its edition, and, with a repository, whom to tell.
+
+    An error is reported with page and edition; a script adds the section. A page without a source
+    of its own cannot be edited.
+    """
+    words = [f"<span>{escape(said)}</span>"]
+    if repository:
+        body = f"Page: {title} ({source})\nEdition: {said}\nSection: "
+        query = urlencode({"title": f"Error on the page “{title}”", "body": body})
+        address = escape(f"{repository}/issues/new?{query}")
+        words.append(f'<a class="report-error" href="{address}">Report an error on this page</a>')
+        if not source.startswith(NAMES):
+            address = escape(f"{repository}/edit/{branch}/{quote(source)}")
+            words.append(f'<a class="edit-page" href="{address}">Edit this page</a>')
+    return f'<p class="page-foot">{" · ".join(words)}</p>'
+
+
+def add_foot(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Write the foot of a page that has a text."""
+    if context.get("body"):
+        if not hasattr(app, "_book_edition"):
+            app._book_edition = edition(Path(app.srcdir))
+        source = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
+        repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
+        branch = os.environ.get("BOOK_BRANCH", "main")
+        title = plain(context.get("title", ""))
+        context["theme_extra_footer"] = foot(title, source, app._book_edition, repository, branch)
+
+
 # --------------------------------------------------------------------------------- Binder and Colab
 
 
@@ -264,6 +316,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("html-page-context", mend_roles)
     app.connect("html-page-context", show_pictures)
     app.connect("html-page-context", add_metadata)
+    app.connect("html-page-context", add_foot)
     app.connect("html-page-context", drop_remote_scripts, priority=900)  # after all others
     app.connect("build-finished", copy_narrow)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,5 @@
 // What scrolls sideways in its own box, on a narrow screen, can be reached and scrolled by keyboard;
-// and what unfolds the list of pages says what it unfolds.
+// what unfolds the list of pages says what it unfolds, and a report of an error names its section.
 "use strict";
 
 (() => {
@@ -33,6 +33,13 @@
     const link = fold.closest("li")?.querySelector("a");
     if (link && !fold.textContent.trim()) fold.ariaLabel = `Pages below “${link.textContent.trim()}”`;
   }
+
+  // A report of an error names the section that is being read.
+  document.querySelector("a.report-error")?.addEventListener("click", event => {
+    const link = event.currentTarget;
+    link.dataset.address ??= link.href;
+    link.href = link.dataset.address + encodeURIComponent(window.location.hash.slice(1));
+  });
 
   let waiting;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(reach, 100); };

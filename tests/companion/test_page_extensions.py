@@ -2,8 +2,10 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from jinja2 import Template
@@ -129,6 +131,29 @@ def test_what_is_no_repository_is_refused(extension, monkeypatch, bad):
     launch = extension("theme_patches")
     with pytest.raises(launch.ExtensionError, match="OWNER/NAME"):
         configured(launch, monkeypatch, bad)
+
+
+# ------------------------------------------------------------------------------------------ foot
+
+
+def test_the_foot_says_the_edition_and_whom_to_tell(extension, tmp_path):
+    module = extension("theme_patches")
+    said = module.edition(ROOT)
+    assert said.startswith("Edition ") and module.edition(tmp_path) == said.partition(",")[0]
+    alone = module.foot("A & B", "book/a.md", said)
+    assert "Edition" in alone and "href" not in alone
+    told = module.foot("A & B", "book/a.md", said, "https://github.com/x/y", "v1")
+    report, edit = re.findall(r'href="([^"]+)"', told)
+    query = parse_qs(urlsplit(unescape(report)).query)
+    assert query["title"] == ["Error on the page “A & B”"]
+    assert query["body"][0].splitlines() == [
+        "Page: A & B (book/a.md)",
+        f"Edition: {said}",
+        "Section: ",
+    ]
+    assert edit == "https://github.com/x/y/edit/v1/book/a.md"
+    name = module.foot("UCB", "book/reference/dpbandits.UCB.rst", said, "https://github.com/x/y")
+    assert "/issues/new" in name and "/edit/" not in name
 
 
 # -------------------------------------------------------------------------------------- filters
