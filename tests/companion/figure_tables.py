@@ -20,6 +20,7 @@ from companion.figures import (
     heavy,
     identification,
     panels,
+    printed_adap,
     rare_events,
     regret,
     stopping,
@@ -61,6 +62,11 @@ def played(cases, columns):
         for (panel, k, eps, variant), algorithm in cases
     }
     return tabulate(dpb.simulate_many(keyed, T, RUNS), columns, panels.LABELS)
+
+
+def over_budgets():
+    cases = {eps: (dpb.PrintedAdaPKLUCB(eps), ARMS[5]) for eps in (0.1, 0.3, 1.0, 10.0)}
+    return dpb.simulate_many(cases, T, RUNS)
 
 
 def over_time():
@@ -620,6 +626,12 @@ DRAWINGS = {
     "looks": drawing(group_trial.looks_figure, by_looks, "patients"),
     "level": drawing(group_trial.level_figure, by_share, "error", alpha=0.05),
     "race": drawing(comparison.race_figure, lambda: comparison.race_table(races()), titles=TITLES),
+    "printed, over budgets": drawing(
+        printed_adap.budgets_figure,
+        lambda: printed_adap.budgets_table(over_budgets()),
+        *("mean", "least", "printed"),
+        marks=[0.3],
+    ),
     "regret tails": drawing(
         comparison.tail_figure,
         lambda: comparison.tail_table(long_runs()),

@@ -119,16 +119,6 @@ def quiet_play(self, rewards, horizon, rng, right=dpb.PrintedAdaPUCB.play):
     right(dataclasses.replace(self, epsilon=self.epsilon / 0.9), rewards, horizon, rng)
 
 
-def far_ahead(algorithm, means):
-    """Return regrets of which those of AdaP-UCB and AdaP-KLUCB are a ninth."""
-    return {"AdaP-KLUCB, as printed": 1.0, "AdaP-UCB, as printed": 1.1}.get(algorithm.label, 9.0)
-
-
-def above_0_3(algorithm, means):
-    """Return a regret that is the same from ε = 0.3 on."""
-    return 2.0 if algorithm.epsilon < 0.3 else 1.0
-
-
 def guarantee(epsilon):
     """Return the property `guarantee` of a rule whose ε is epsilon(rule)."""
     return property(lambda rule: PrivacyGuarantee("central", epsilon(rule)))
@@ -349,8 +339,6 @@ TABLE = [
     ("ab22-thm-7", "bounds.printed_adap_ucb_regret", 0.4, F),
     ("ab22-thm-8", "kl", 4.0, F),
     ("ab22-thm-8", "_lucky", 0.5, F),
-    ("ab22-fig-2", "_mean_regret", far_ahead, H),
-    ("ab22-fig-3", "_mean_regret", above_0_3, H),
     ("ab22-table-1", "bounds.private_regret_rate", lambda *_: 1.0, F),
 ]
 CONTROLS = [

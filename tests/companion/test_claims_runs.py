@@ -22,6 +22,7 @@ from dpbandits.rewards.laws import low_variance, two_point
 
 ALL = {claim.id: claim for claim in claims.ledger()}
 H, C, F, U = claims.HOLDS, claims.CONDITION, claims.FAILS, claims.CANNOT_TELL
+N = claims.NOT_REPRODUCED
 
 
 def judged(claim_id, results):
@@ -456,6 +457,60 @@ def test_runs_that_do_not_stop_are_counted():
     assert given.evidence["runs of 50 that do not stop, W̃ + 2 log N"] == 0
 
 
+# --------------------------------------------------------------------------------- AB22
+
+
+def regrets(algorithm, mean, spread=0.01):
+    """Runs with a mean regret at the horizon."""
+    regret = mean * np.array([[1 - spread], [1.0], [1 + spread]])
+    arms = dpb.instances.ss19("C2")
+    return Runs(algorithm, arms, 1000, np.array([1000]), regret, np.zeros((3, 5)), ())
+
+
+def printed(se=20.0, ucb=1.1, tree=9.5, spread=0.01):
+    """Runs of Figure 2; the mean regret of AdaP-KLUCB is 1."""
+    rivals = {dpb.PrintedAdaPKLUCB: 1.0, dpb.PrintedAdaPUCB: ucb, dpb.DPSE: se}
+    rivals |= {dpb.TunedDPSE: 0.6, dpb.BinomialDPSE: 0.3, dpb.DPUCB: tree}
+    return {
+        "ab22-fig2": {
+            ("a", "C2", 5, 1.0, kind.label, "a reading" if kind is dpb.DPUCB else ""): regrets(
+                kind(1.0), mean, spread
+            )
+            for kind, mean in rivals.items()
+        }
+    }
+
+
+def budgets(means, spread=0.01):
+    """Runs of Figure 3: mean regrets at four ε."""
+    found = dict(zip((0.1, 0.3, 1.0, 5.0), means, strict=True))
+    return {"ab22-fig3": {e: regrets(dpb.PrintedAdaPKLUCB(e), m, spread) for e, m in found.items()}}
+
+
+PRINTED = [
+    ("ab22-fig-2", {}, H, {"se": 2.0}, N, {"tree": 6.0}, U, {"ucb": 12.0}, U),
+    ("ab22-fig-2", {"se": 7.2, "spread": 0.2}, U),
+]
+OVER_BUDGETS = [
+    ("ab22-fig-3", {"means": (9.0, 2.0, 2.0, 1.9)}, H, {"means": (9.0, 4.0, 2.0, 1.0)}, N),
+    ("ab22-fig-3", {"means": (9.0, 2.4, 2.0, 2.0), "spread": 0.2}, U),
+]
+
+
+def test_the_reason_on_figure_3_names_where_it_is_flat():
+    reason = judged("ab22-fig-3", budgets((9.0, 4.0, 1.0, 1.001))).finding.reason
+    assert "falls 4.0-fold from ε = 0.3 to ε = 5" in reason
+    assert "within 1 % from ε = 1 to 5" in reason
+
+
+def test_the_reason_on_figure_2_has_every_rival():
+    reason = judged("ab22-fig-2", printed(se=2.0)).finding.reason
+    assert reason.startswith("The order is theirs. But DP-SE as printed, at their β, has 2 times")
+    assert "0.6 times (" in reason and "0.3 times (" in reason and "a reading, 9.5 times" in reason
+    other = judged("ab22-fig-2", printed(se=0.5)).finding.reason
+    assert other.startswith("The order is not theirs.")
+
+
 # --------------------------------------------------------------------------- all of them
 
 TABLES = {
@@ -466,6 +521,8 @@ TABLES = {
     identification: IDENTIFICATION,
     errors: [("ja25-thm-5", 5, H, 100, F)],
     tails: [("ja25-ties", 0, C, 10, U)],
+    printed: PRINTED,
+    budgets: OVER_BUDGETS,
 }
 ROWS = [
     (claim, make, changes, expected)

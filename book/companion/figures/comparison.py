@@ -6,6 +6,7 @@ and the columns that its function describes.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 from scipy import stats
 
-from companion.figures.looks import looks_of
+from companion.figures.looks import faded, looks_of
 from companion.figures.panels import (
     LABELS,
     PULLS,
@@ -93,8 +94,12 @@ _NAMES = {"DP-UCB-HYBRID": "HYBRID", "DP-UCB-BOUND": "BOUND", "DP-UCB-INT": "INT
 
 
 def look_of(algorithm: str, variant: str = "") -> Look:
-    """Return the look of a curve, a thin grey one if the algorithm has none."""
-    plain = HEAD_LOOKS.get(algorithm, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
+    """Return the look of a curve, a thin grey one if the algorithm has none.
+
+    A printed version is drawn as ours is.
+    """
+    known = algorithm.removesuffix(", as printed")
+    plain = HEAD_LOOKS.get(known, Look("0.5", (0, (3, 1, 1, 1)), "", 1.2))
     return HEAD_LOOKS.get(f"{algorithm}, {variant}", plain)
 
 
@@ -124,16 +129,26 @@ def race_table(runs: Mapping[Any, Runs]) -> pd.DataFrame:
 
 @redrawable
 def race_figure(
-    table: pd.DataFrame, *, titles: Titles, panels: Sequence[str] | None = None
+    table: pd.DataFrame,
+    *,
+    titles: Titles,
+    panels: Sequence[str] | None = None,
+    shown: Collection[str] | None = None,
 ) -> Figure:
-    """Draw mean regret over time, each mean with its 95 % interval, from `race_table`."""
-    return draw_panels(table, titles, panels, _race, (PULLS, REGRET), size=(4.9, 3.7))
+    """Draw mean regret over time, each mean with its 95 % interval, from `race_table`.
+
+    Curves are in colour; with `shown` only those with these names, and the others are faint.
+    """
+    draw = partial(_race, shown=shown)
+    return draw_panels(table, titles, panels, draw, (PULLS, REGRET), size=(4.9, 3.7))
 
 
-def _race(axes: Axes, lines: Lines) -> PanelRange:
+def _race(axes: Axes, lines: Lines, shown: Collection[str] | None) -> PanelRange:
     ends, heights = [], []
     for line in lines:
         look, mean = look_of(line.algorithm, line.variant), line.mean
+        if shown is not None and _label(line) not in shown:
+            look = faded(look)
         width = stats.t.ppf(0.975, line.n_runs - 1) * line.error
         low = np.maximum(mean - width, mean / 100)  # with few runs it may be negative
         alpha = 0.25 if look.width > 1.3 else 0.07  # unranked curves are faint
