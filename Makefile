@@ -4,6 +4,8 @@
 PYTHON ?= python3
 JOBS ?= 2
 AXE ?= all
+N ?= 1
+PRESET ?= quick
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 # Without Python's .pyc files, each kernel and worker would compile its imports again.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE PYTHONPATH VIRTUAL_ENV
@@ -18,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-r
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench clean distclean
+.PHONY: help setup lock chapter book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -44,6 +46,9 @@ lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashe
 	$(UV) export --quiet --all-extras --no-emit-project --no-header --no-annotate \
 	    --format requirements-txt --output-file requirements.lock
 	rm -f uv.lock
+
+chapter: $(STAMP) ## execute chapter N in a copy of the book, at PRESET smoke, quick or paper
+	$(BIN)/companion execute $(N) --preset $(PRESET)
 
 book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
 	$(BIN)/companion execute --at-a-time $(JOBS)
