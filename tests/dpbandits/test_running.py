@@ -77,7 +77,7 @@ def test_bits_do_not_depend_on_workers(sequential, backend):
     with contextlib.ExitStack() as stack:
         if backend == "dask":
             distributed = pytest.importorskip("distributed")
-            options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+            options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
             cluster = stack.enter_context(distributed.LocalCluster(**options))
             stack.enter_context(distributed.Client(cluster))
         stack.enter_context(joblib.parallel_config(backend=backend))
