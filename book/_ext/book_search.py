@@ -8,9 +8,12 @@ on a disk can load as well; ``search.js`` ranks it. It is made from the pages wh
 so that it has the numbers that readers see.
 """
 
+import hashlib
+import inspect
 import json
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -281,20 +284,33 @@ def write_entries(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     pages, entries = [], []
+    kept = Path(app.doctreedir, DATA)
+    before = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+    now: dict[str, list[dict[str, str]]] = {}
     for docname in sorted(app.env.found_docs):
         path = Path(app.outdir, app.builder.get_target_uri(docname).partition("#")[0])
         if not path.is_file():
             continue
-        found = read_page(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        text = text[max(text.find("<article"), 0) :]
+        key = hashlib.sha256(_code() + text.encode()).hexdigest()
+        found = now[key] = before[key] if key in before else read_page(text)
         if not found:
             continue
         pages.append([path.relative_to(app.outdir).as_posix(), found[0]["t"], part_of(docname)])
         first = found[0]  # the page itself
-        first["n"] = first["n"].removesuffix(first["a"]).strip()
-        first["a"] = ""
-        entries += [{"p": len(pages) - 1, **one} for one in found]
+        whole = {**first, "n": first["n"].removesuffix(first["a"]).strip(), "a": ""}
+        entries += [{"p": len(pages) - 1, **one} for one in (whole, *found[1:])]
     content = json.dumps({"pages": pages, "entries": entries}, ensure_ascii=False)
     renew(Path(app.outdir, "_static", DATA), f"window.searchEntries = {content};\n".encode())
+    renew(kept, json.dumps(now).encode())
+
+
+@cache
+def _code() -> bytes:
+    """Return what entries depend on beside their page."""
+    formulas = Path(inspect.getsourcefile(plain_math) or "")
+    return Path(__file__).read_bytes() + formulas.read_bytes()
 
 
 def load(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:

@@ -113,7 +113,9 @@ def make_entry(figure: ChapterFigure, root: Path) -> Entry:
     about = published(name, root)
     own = {"bib": f"{entry_of_figure(about)}\n".encode()}
     if figure.picture:
-        renew(folder / f"{name}.thumb.png", thumbnail(figure.picture))
+        kept, small = folder / f"{name}.png", folder / f"{name}.thumb.png"
+        if not (kept.is_file() and small.is_file() and kept.read_bytes() == figure.picture):
+            renew(small, thumbnail(figure.picture))
         own["png"] = figure.picture
     for ending, content in own.items():
         renew(folder / f"{name}.{ending}", content)

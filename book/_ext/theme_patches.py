@@ -4,7 +4,8 @@ No library does these: pages free of scripts that name a remote host; roles and 
 screen reader understands, and scrolling by keyboard; a figure drawn for a phone, and its place
 reserved before it is loaded; title, author and date for reference managers and previews; a foot
 with the edition; links to report an error and to edit the page, and buttons of Binder and Colab,
-where ``BOOK_REPOSITORY`` is set; and a build that looks for garbage rarely.
+where ``BOOK_REPOSITORY`` is set; and a build that looks for garbage rarely, makes the list of pages
+once for a folder of the reference, and writes pages on all processors.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import joblib
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
@@ -307,9 +309,45 @@ def look_rarely(app: Any) -> None:
     app.connect("build-finished", lambda *args: gc.set_threshold(*usual), priority=999)
 
 
+# ------------------------------------------------------------------------- one list for many pages
+
+
+def share_sidebar(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Make the list of pages once for a folder's pages that are not in it: there it is the same.
+
+    Links are relative to the folder. The theme makes the list anew for each page.
+    """
+    make = context.get("generate_toctree_html")
+    listed = app.env.toctree_includes
+    if make is None or pagename in listed or any(pagename in pages for pages in listed.values()):
+        return
+    folder = pagename.rpartition("/")[0]
+
+    def shared(*args: Any, **options: Any) -> str:
+        key = (folder, args, *sorted(options.items()))
+        if key not in _sidebars:
+            _sidebars[key] = str(make(*args, **options))
+        return _sidebars[key]
+
+    context["generate_toctree_html"] = shared
+
+
+_sidebars: dict[tuple[Any, ...], str] = {}
+
+
+def write_abreast(app: Any, env: Any) -> None:
+    """Write pages on all processors; not all extensions can read in parallel."""
+    app.parallel = max(app.parallel, 1 + joblib.cpu_count())  # one hands out the pages
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of them."""
     look_rarely(app)
+    _sidebars.clear()
+    app.connect("env-updated", write_abreast)
+    app.connect("html-page-context", share_sidebar, priority=600)  # after the theme
     app.connect("builder-inited", lambda app: forget(Path(app.srcdir)))  # `make html` hears of it
     app.connect("config-inited", add_buttons, priority=100)  # before the theme reads its options
     app.add_js_file(ACCESS, loading_method="defer")

@@ -123,6 +123,35 @@ def test_buttons_are_off_unless_asked_for(extension, monkeypatch):
     assert configured(launch, monkeypatch, given)["repository_branch"] == "main"
 
 
+def test_the_list_of_pages_is_made_once_for_a_folder_that_is_not_in_it(extension):
+    patches = extension("theme_patches")
+    patches._sidebars.clear()
+    app = SimpleNamespace(env=SimpleNamespace(toctree_includes={"intro": ["book/api"]}))
+    made = []
+
+    def listed(page, **options):
+        """Return the list that a page gets."""
+
+        def make(kind, **given):
+            made.append(page)
+            return f"{kind} {given} of {page}"
+
+        context = {"generate_toctree_html": make}
+        patches.share_sidebar(app, page, "page.html", context, None)
+        return context["generate_toctree_html"]("sidebar", **options)
+
+    first = listed("book/reference/A", depth=1)
+    assert (
+        listed("book/reference/B", depth=1) == first == "sidebar {'depth': 1} of book/reference/A"
+    )
+    assert made == ["book/reference/A"]
+    for page in ("book/reference/A", "_modules/A"):
+        assert listed(page, depth=2).endswith(page)  # with other options, in another folder
+    for page in ("intro", "book/api"):  # which the list marks
+        assert listed(page, depth=1).endswith(page)
+    patches._sidebars.clear()
+
+
 @pytest.mark.parametrize(
     "bad",
     ["dpbandits", "https://example.org/a/b", "https://github.com/a", "https://github.com/a/b/c"],
@@ -303,6 +332,36 @@ def test_a_search_finds_a_claim_by_the_id_it_once_had(extension):
     retired = '<p id="claim-ss19-b">ss19-b: now <a class="x" href="#claim-ss19-a">ss19-a</a>.</p>'
     records = extension("book_search").read_page(PAGE.replace("<p>Last.", f"{retired}<p>Last."))
     assert {one["a"]: one["o"] for one in records if "o" in one} == {"claim-ss19-a": "ss19-b"}
+
+
+def test_a_page_that_is_the_same_is_not_read_again_for_the_search(extension, tmp_path, monkeypatch):
+    search = extension("book_search")
+    pages = {name: tmp_path / "html" / f"{name}.html" for name in ("a", "b")}
+    (tmp_path / "html/_static").mkdir(parents=True)
+    for path in pages.values():
+        path.write_text(PAGE, "utf-8")
+    app = SimpleNamespace(
+        env=SimpleNamespace(found_docs=set(pages)),
+        outdir=tmp_path / "html",
+        doctreedir=tmp_path,
+        builder=SimpleNamespace(format="html", get_target_uri=lambda name: f"{name}.html"),
+    )
+    read, whole = [], search.read_page
+    monkeypatch.setattr(search, "read_page", lambda text: read.append(text) or whole(text))
+
+    def written():
+        """Write the list, and return it with the number of pages that were read."""
+        read.clear()
+        search.write_entries(app, None)
+        return (tmp_path / "html/_static" / search.DATA).read_text("utf-8"), len(read)
+
+    first, _ = written()
+    assert written() == (first, 0)
+    pages["b"].write_text(PAGE.replace("Last", "Final"), "utf-8")
+    changed, count = written()
+    assert count == 1 and "Final" in changed and "Last" in changed  # of page a
+    (tmp_path / search.DATA).unlink()
+    assert written()[0] == changed
 
 
 @pytest.mark.parametrize(
