@@ -544,8 +544,11 @@ LAZY = {
 for kind, pairs in LAZY.items():
     CASES |= {
         (kind, DrawnRewards, "batch by batch"): [SameRuns(*each, THREE, 4000) for each in pairs],
+        (kind, DrawnRewards, "many arms"): [SameRuns(*each, THREE, 4000) for each in pairs],
         (kind, TableRuns, "batch by batch"): [SameTables(*each, burns=False) for each in pairs],
     }
+for kind in (dpb.UCB, dpb.DPUCB):
+    CASES[kind, DrawnRewards, "many arms"] = [SameDraws(*INDEX[kind], CLOSE)]
 SAMPLING = dpb.LazyDPTS(3.0, alpha=1.5), dpb.LazyDPTS(3.0, alpha=1.5, draws="batches")
 IN_BATCHES = SAMPLING[1], replace(SAMPLING[1], alpha=3.0)
 CASES |= {
@@ -982,7 +985,7 @@ def test_how_is_chosen_and_told():
         ("reference", "reference"),
     ):
         assert dpb.simulate(dpb.UCB(), THREE, 300, n_runs=1, how=how).how == told
-    allowed = "how='fast' is unknown; allowed: 'skipping', 'pull by pull', 'reference'"
+    allowed = "how='fast' is unknown; allowed: 'skipping', 'pull by pull', 'many arms', 'ref"
     with pytest.raises(ValueError, match=allowed):
         dpb.simulate(dpb.UCB(), THREE, 300, n_runs=1, how="fast")
 

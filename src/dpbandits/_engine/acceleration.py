@@ -81,6 +81,8 @@ class Accelerator:
         The plain program that it accelerates.
     fits : callable, optional
         Returns whether it plays a given algorithm; None means every algorithm of the class.
+    least_arms : int
+        Number of arms from which on it is the default.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Accelerator:
     error_a_pull: float
     program: Callable[..., Any]
     fits: Callable[[Any], bool] | None = None
+    least_arms: int = 1
 
     def distance(self, pulls: int) -> float:
         """Bound the distance between a run's distribution and the plain program's.
@@ -139,6 +142,7 @@ def accelerates(
     error_a_pull: float = 0.0,
     when: Callable[[Any], bool] | None = None,
     subclasses: bool = False,
+    least_arms: int = 1,
 ) -> Callable[[Function], Function]:
     """Register a function as an accelerator: a decorator.
 
@@ -152,7 +156,7 @@ def accelerates(
         whatever the distribution of samples; or `TableRuns`, or `ExactRun`.
     name : str
         Its name in ``how=...``. Of those registered for a class and a type of input, the first that
-        fits the algorithm is the default.
+        fits the algorithm is the default, but for `least_arms`.
     error, error_a_pull : float
         Bound on the total-variation distance between a run's distribution and the plain program's:
         a part that does not depend on the number of pulls, and a part for each pull, both in [0,
@@ -162,6 +166,9 @@ def accelerates(
         them.
     subclasses : bool
         Whether it plays subclasses as well, unless they have a plain program of their own.
+    least_arms : int
+        Number of arms from which on it comes before those that were registered earlier. On fewer
+        arms it is not the default, and plays only if it is named.
 
     Returns
     -------
@@ -191,7 +198,9 @@ def accelerates(
             entries = _entered.setdefault((kind, on), {})
             if name in entries or name == REFERENCE:
                 raise ValueError(f"name={name!r} is taken; allowed: another for {kind.__name__}")
-            entries[name] = Accelerator(function, name, error, error_a_pull, _program(kind), when)
+            entries[name] = Accelerator(
+                function, name, error, error_a_pull, _program(kind), when, least_arms
+            )
             if subclasses:
                 _bases.add((kind, on))
         return function
@@ -245,7 +254,7 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
     >>> import dpbandits as dpb
     >>> from dpbandits.rewards.sources import DrawnRewards
     >>> [each.name for each in accelerators(dpb.DPUCB, DrawnRewards)]
-    ['skipping', 'pull by pull']
+    ['skipping', 'pull by pull', 'many arms']
     """
     base = next((each for each in kind.__mro__[1:] if (each, on) in _bases), kind)
     entries = _entered.get((kind, on)) or _entered.get((base, on))
@@ -285,7 +294,9 @@ def _names(algorithm: Any, on: type) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_fitting(algorithm, on), *within]))
 
 
-def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Accelerator | None:
+def accelerator_for(
+    algorithm: object, on: type, how: str | None = None, n_arms: int = 1
+) -> Accelerator | None:
     """Return the accelerator of an algorithm on a type of input; None for its plain program.
 
     Parameters
@@ -295,10 +306,13 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     on : type
         Type of the input, exactly.
     how : str, optional
-        Name of an accelerator, or "reference" for the plain program. None is the first registered
-        accelerator that fits, or, if there is none or if Numba's compiler is switched off
-        (``NUMBA_DISABLE_JIT=1``), the plain program. Where the plain program delegates to another
-        algorithm, as `GuessAndDouble` does, the name may be that of an accelerator of the other.
+        Name of an accelerator, or "reference" for the plain program. None is, of those that fit and
+        are meant for so many arms, the first that needs the most of them, or, if there is none or
+        if Numba's compiler is switched off (``NUMBA_DISABLE_JIT=1``), the plain program. Where the
+        plain program delegates to another algorithm, as `GuessAndDouble` does, the name may be that
+        of an accelerator of the other.
+    n_arms : int
+        Number of arms.
 
     Returns
     -------
@@ -313,7 +327,9 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     found = _fitting(algorithm, on)
     if how is None:
         compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-        return next(iter(found.values()), None) if compiled else None
+        meant = [each for each in found.values() if each.least_arms <= n_arms]
+        best = max(meant, key=lambda each: each.least_arms, default=None)
+        return best if compiled else None
     names = (*_names(algorithm, on), REFERENCE)
     if how not in names:
         listed = ", ".join(map(repr, names))
@@ -323,7 +339,7 @@ def accelerator_for(algorithm: object, on: type, how: str | None = None) -> Acce
     return found.get(check_choice("how", how, names))
 
 
-def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
+def what_plays(algorithm: object, on: type, how: str | None, pulls: int, n_arms: int = 1) -> str:
     """Describe what plays an algorithm, and how far its distribution is from the plain program's.
 
     Parameters
@@ -336,6 +352,8 @@ def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
         Name of an accelerator, "reference", or None for the default.
     pulls : int
         Length of a run.
+    n_arms : int
+        Number of arms.
 
     Returns
     -------
@@ -355,18 +373,21 @@ def what_plays(algorithm: object, on: type, how: str | None, pulls: int) -> str:
     >>> what_plays(dpb.GuessAndDouble(dpb.DPUCB(1.0)), DrawnRewards, None, 10**6)
     'skipping within each part: its law up to 5e-09'
     """
-    name, error = _played(algorithm, on, how, pulls)
+    name, error = _played(algorithm, on, how, pulls, n_arms)
     if not error:
         return name
     return f"{name}: its law up to {float(_ONE_DIGIT_UP.create_decimal(f'{error:.12g}')):.0e}"
 
 
-def _played(algorithm: Any, on: type, how: str | None, pulls: int) -> tuple[str, float]:
+def _played(
+    algorithm: Any, on: type, how: str | None, pulls: int, n_arms: int
+) -> tuple[str, float]:
     """Return the name of what plays and the error of its distribution, summed over parts."""
-    fast = accelerator_for(algorithm, on, how)
+    fast = accelerator_for(algorithm, on, how, n_arms)
     if fast is not None:
         return fast.name, fast.distance(pulls)
-    played = [_played(part, on, how, size) for part, size in _parts(algorithm, on, pulls)]
+    parts = _parts(algorithm, on, pulls)
+    played = [_played(part, on, how, size, n_arms) for part, size in parts]
     names = {name.removesuffix(_WITHIN): None for name, _ in played if name != REFERENCE}
     told = f"{' and '.join(names)}{_WITHIN}" if names else REFERENCE
     return told, min(1.0, sum(error for _, error in played))

@@ -253,7 +253,8 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
             Source of all randomness of the run, including the rewards.
         how : str, optional
             Name of an accelerator, or "reference" for `play`. None is the first registered one that
-            fits, or `play` if there is none or under ``NUMBA_DISABLE_JIT=1``.
+            fits and is meant for so many arms, or `play` if there is none or under
+            ``NUMBA_DISABLE_JIT=1``.
 
         Returns
         -------
@@ -270,7 +271,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
         if not isinstance(instance, Source):
             self.check_instance(instance)
         source = instance.rewards(rng)
-        fast = accelerator_for(self, type(source), how)
+        fast = accelerator_for(self, type(source), how, source.n_arms)
         if fast is not None:
             play = fast.run(self, source, horizon, checkpoints, rng)
             if not isinstance(play, Play):

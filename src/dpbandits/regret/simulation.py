@@ -373,7 +373,8 @@ def _replicated(
     short = np.array([min(last, max(64, 4 * instance.n_arms))], dtype=np.int64)
     begun = instance.rewards(np.random.default_rng(0))
     on, given = type(begun), getattr(begun, "given", True)
-    fast, program = accelerator_for(algorithm, on, how), what_plays(algorithm, on, how, last)
+    fast = accelerator_for(algorithm, on, how, instance.n_arms)
+    program = what_plays(algorithm, on, how, last, instance.n_arms)
     warm_up: Callable[[], object]
     warm_up = partial(algorithm.draw, instance, last, short, np.random.default_rng(0), how)
     play_many = None

@@ -4,6 +4,7 @@ A module is one technique. Algorithms do not refer to them; the table in
 `dpbandits._engine.acceleration` maps a class and a type of input to its accelerators.
 """
 
+from dpbandits._engine.accelerators import arm_heaps as arm_heaps
 from dpbandits._engine.accelerators import batched_top_two as batched_top_two
 from dpbandits._engine.accelerators import binomial_elimination as binomial_elimination
 from dpbandits._engine.accelerators import dp_ucb_int as dp_ucb_int
@@ -18,6 +19,8 @@ from dpbandits._engine.accelerators import index_policies as index_policies
 from dpbandits._engine.accelerators import lazy_batches as lazy_batches
 from dpbandits._engine.accelerators import lazy_race as lazy_race
 from dpbandits._engine.accelerators import ldp_ucb as ldp_ucb
+from dpbandits._engine.accelerators import many_batches as many_batches
+from dpbandits._engine.accelerators import many_pulls as many_pulls
 from dpbandits._engine.accelerators import nas_sampling as nas_sampling
 from dpbandits._engine.accelerators import own_index as own_index
 from dpbandits._engine.accelerators import promised as promised
