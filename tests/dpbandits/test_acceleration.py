@@ -7,6 +7,7 @@ accelerator does its work, and a control: a configuration not far away, which is
 """
 
 import functools
+import inspect
 import itertools
 import math
 from dataclasses import dataclass, replace
@@ -926,7 +927,8 @@ def test_every_accelerator_has_a_case():
         (kind, on, each.name)
         for (kind, on), entries in acceleration.entered().items()
         for each in entries
-        if kind.__module__.startswith("dpbandits.")
+        # an index of one's own, which only subclasses have: test_own_index
+        if kind.__module__.startswith("dpbandits.") and not inspect.isabstract(kind)
     }
     assert entered == CASES.keys()
 

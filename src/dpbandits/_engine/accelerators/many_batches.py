@@ -198,7 +198,8 @@ def _least_evidence(rule: _Rule, groups: _Groups) -> int:
 @kernel(borrows=True)
 def _taken_lowest(groups: _Groups, links: Links, g: int) -> int:
     """Take the lowest number out of the open arms of a group, all of which have one index."""
-    lowest, taken, rest = groups.open[g], -1, popped(links, groups.open[g])
+    lowest: int = groups.open[g]
+    taken, rest = -1, popped(links, lowest)
     while rest >= 0:
         other, rest = rest, popped(links, rest)
         if other < lowest:
