@@ -1131,9 +1131,9 @@ class Broken(dpb.RegretAlgorithm):
         if self.fault == "between, in turn":
             rewards.totals([0, 1.7], 1)
         if self.fault == "twice":
-            rewards.moments_in_turn(np.array([1, 0, 1]), 1)
+            rewards.moments(np.array([1, 0, 1]), 1)
         if self.fault == "none of them":
-            rewards.moments_in_turn([], 1)
+            rewards.moments([], 1)
         if self.fault == "commit":
             rewards.commit(1.7)
         if self.fault == "global":

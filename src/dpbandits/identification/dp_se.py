@@ -158,7 +158,7 @@ def left_by_whole_sums(
     numpy.ndarray of int
         Those whose noisy sum is at most 1 + ⌈R_e⌉·(2h_e + 2c_e) below the largest.
     """
-    counts = rewards.rounded_totals(viable, plan.pulls, rng).astype(np.int64)
+    counts = rewards.totals(viable, plan.pulls, rounded_by=rng).astype(np.int64)
     sums = np.array(noise.release(counts.tolist(), source))
     found: Ints = viable[sums.max() - sums <= plan.pulls * plan.threshold + 1]
     return found

@@ -91,7 +91,7 @@ class BennettDPSE(RegretAlgorithm):
         for epoch, pulls in enumerate(plan.pulls):
             if viable.size == 1:
                 rewards.commit(viable[0])
-            sums, squares = rewards.moments_in_turn(viable, pulls)
+            sums, squares = rewards.moments(viable, pulls)
             released = np.array([sums, sums - squares])
             if self.epsilon < np.inf:
                 released += laplace_noise(rng, 1 / self.epsilon, released.size).reshape(2, -1)

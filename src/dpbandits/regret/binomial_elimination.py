@@ -98,7 +98,7 @@ class BinomialDPSE(RegretAlgorithm):
         remembered: deque[Floats] = deque(maxlen=self.memory)
         for epoch in itertools.count(1):
             sums = np.zeros(rewards.n_arms)
-            sums[viable] = rewards.rounded_totals(viable, plan.counted(epoch, 1), rng)
+            sums[viable] = rewards.totals(viable, plan.counted(epoch, 1), rounded_by=rng)
             if self.epsilon < np.inf:
                 sums[viable] += laplace_noise(rng, 1 / self.epsilon, viable.size)
             remembered.append(sums)

@@ -182,8 +182,8 @@ class HeavyElimination(HeavyTailAlgorithm, abstract=True):
                     total += laplace_total(rng, plan.noise_scale, plan.noise_draws)
                 yield total / plan.pulls
             return
-        for ones in rewards.rounded_truncated_totals(viable, plan.pulls, plan.bound, rng):
-            share = randomised_response(rng, ones, plan.pulls, self.epsilon) / plan.pulls
+        for ones in rewards.truncated_totals(viable, plan.pulls, plan.bound, rounded_by=rng):
+            share = randomised_response(rng, int(ones), plan.pulls, self.epsilon) / plan.pulls
             yield plan.bound * (share - plan.lie) / (1 - 2 * plan.lie)
 
     def plan_epoch(self, rewards: Any, n_viable: int, epoch: int, horizon: int) -> HeavyEpochPlan:

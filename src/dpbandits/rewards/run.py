@@ -134,9 +134,8 @@ class Run:
     time : int
         Number of pulls so far.
     ends : list of int
-        Numbers of pulls at the ends of requests for rewards, by `total`, `totals`,
-        `rounded_totals`, `moments`, `moments_in_turn`, `truncated_totals` or
-        `rounded_truncated_totals`; and the ends of epochs within `delegate`.
+        Numbers of pulls after which a request for rewards was answered, by `total`, `totals`,
+        `moments` or `truncated_totals`; and the ends of epochs within `delegate`.
 
     Examples
     --------
@@ -233,7 +232,9 @@ class Run:
         self.ends.append(self.time)
         return total
 
-    def totals(self, arms: Sequence[int] | NDArray[Any], size: int) -> Floats:
+    def totals(
+        self, arms: Sequence[int] | NDArray[Any], size: int, *, rounded_by: Rng | None = None
+    ) -> Floats:
         """Pull several arms in turn, each `size` times, and return the sums of their rewards.
 
         Parameters
@@ -242,6 +243,9 @@ class Run:
             The arms, each once, in the order in which a turn pulls them.
         size : int
             Number of pulls of each arm, at least 1.
+        rounded_by : numpy.random.Generator, optional
+            Rounds each reward to 0 or 1: x counts as 1 with probability x. Without it, rewards are
+            summed as they are.
 
         Returns
         -------
@@ -251,79 +255,21 @@ class Run:
         Raises
         ------
         ProtocolError
-            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
-            of at least 1.
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
         Ended
             If fewer pulls are left.
         """
         listed, size = _each_once(arms), _whole(size)
         self._pull(listed, size)
-        sums = np.array([self.source.total(arm, size) for arm in listed], dtype=np.float64)
+        if rounded_by is None:
+            sums = [self.source.total(arm, size) for arm in listed]
+        else:
+            sums = [self.source.rounded_total(arm, size, rounded_by) for arm in listed]
         self.ends.append(self.time)
-        return sums
+        return np.array(sums, dtype=np.float64)
 
-    def rounded_totals(self, arms: Sequence[int] | NDArray[Any], size: int, rng: Rng) -> Floats:
-        """Pull several arms in turn; return the sums of their rewards, each rounded to 0 or 1.
-
-        Parameters
-        ----------
-        arms : sequence of int
-            The arms, each once, in the order in which a turn pulls them.
-        size : int
-            Number of pulls of each arm, at least 1.
-        rng : numpy.random.Generator
-            Source of the rounding: a reward x counts as 1 with probability x.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (len(arms),)
-            Numbers of the rewards that count as 1.
-
-        Raises
-        ------
-        ProtocolError
-            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
-            of at least 1.
-        Ended
-            If fewer pulls are left.
-        """
-        listed, size = _each_once(arms), _whole(size)
-        self._pull(listed, size)
-        rounded = [self.source.rounded_total(arm, size, rng) for arm in listed]
-        self.ends.append(self.time)
-        return np.array(rounded, dtype=np.float64)
-
-    def moments(self, arm: int, size: int) -> tuple[float, float]:
-        """Pull an arm `size` times; return the sum of its rewards and that of their squares.
-
-        Parameters
-        ----------
-        arm : int
-            The arm, from 0 to K − 1.
-        size : int
-            Number of pulls, at least 1.
-
-        Returns
-        -------
-        tuple of (float, float)
-            The two sums.
-
-        Raises
-        ------
-        ProtocolError
-            If there is no such arm, or `size` is not an integer of at least 1.
-        Ended
-            If fewer pulls are left.
-        """
-        arm, size = _arm(arm), _whole(size)
-        self._pull([arm], size)
-        moments = self.source.moments(arm, size)
-        self.ends.append(self.time)
-        return moments
-
-    def moments_in_turn(
-        self, arms: Sequence[int] | NDArray[Any], size: int
-    ) -> tuple[Floats, Floats]:
+    def moments(self, arms: Sequence[int] | NDArray[Any], size: int) -> tuple[Floats, Floats]:
         """Pull several arms in turn, each `size` times; return both sums of each.
 
         Parameters
@@ -353,9 +299,14 @@ class Run:
         return found[:, 0], found[:, 1]
 
     def truncated_totals(
-        self, arms: Sequence[int] | NDArray[Any], size: int, bound: float
+        self,
+        arms: Sequence[int] | NDArray[Any],
+        size: int,
+        bound: float,
+        *,
+        rounded_by: Rng | None = None,
     ) -> Iterator[float]:
-        """Pull several arms in turn; yield the sums of their rewards, those beyond a bound as 0.
+        """Pull several arms in turn; return the sums of their rewards, those beyond a bound as 0.
 
         Parameters
         ----------
@@ -365,58 +316,30 @@ class Run:
             Number of pulls of each arm, at least 1.
         bound : float
             B > 0: a reward x counts as x·1{∣x∣ ≤ B}.
+        rounded_by : numpy.random.Generator, optional
+            Rounds each reward to 0 or B, and counts those that are B: a reward x in [0, B] counts
+            as 1 with probability x/B, any other as 0.
 
         Returns
         -------
         iterator of float
-            Sums of the truncated rewards, each drawn lazily.
+            For each arm the sum of its truncated rewards, or the number of those that count as 1;
+            drawn when it is asked for.
 
         Raises
         ------
         ProtocolError
-            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
-            of at least 1.
+            If no arm is named, one twice or one that is not there, or if `size` is not a whole
+            number of at least 1.
         Ended
             If fewer pulls are left.
         """
         listed, size = _each_once(arms), _whole(size)
         self._pull(listed, size)
         self.ends.append(self.time)
-        return (self.source.truncated_total(arm, size, bound) for arm in listed)
-
-    def rounded_truncated_totals(
-        self, arms: Sequence[int] | NDArray[Any], size: int, bound: float, rng: Rng
-    ) -> Iterator[int]:
-        """Pull several arms in turn; yield the numbers of rewards that count as 1.
-
-        Parameters
-        ----------
-        arms : sequence of int
-            The arms, each once, in the order in which a turn pulls them.
-        size : int
-            Number of pulls of each arm, at least 1.
-        bound : float
-            B > 0: a reward x in [0, B] counts as 1 with probability x/B, any other as 0.
-        rng : numpy.random.Generator
-            Source of the rounding.
-
-        Returns
-        -------
-        iterator of int
-            The numbers, each drawn lazily.
-
-        Raises
-        ------
-        ProtocolError
-            If no arm is given, one twice or one that does not exist, or if `size` is not an integer
-            of at least 1.
-        Ended
-            If fewer pulls are left.
-        """
-        listed, size = _each_once(arms), _whole(size)
-        self._pull(listed, size)
-        self.ends.append(self.time)
-        return (self.source.rounded_truncated_total(arm, size, bound, rng) for arm in listed)
+        if rounded_by is None:
+            return (self.source.truncated_total(arm, size, bound) for arm in listed)
+        return (self.source.rounded_truncated_total(arm, size, bound, rounded_by) for arm in listed)
 
     def commit(self, arm: int) -> NoReturn:
         """Pull an arm until the run ends, without reading its rewards.
