@@ -2,7 +2,8 @@
 
 ``figures-table``, ``benchmark-table FILE``,
 ``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE``,
-``edition-benchmark-table FILE``, ``memory-benchmark-table FILE`` and ``work-table FILE`` write
+``edition-benchmark-table FILE``, ``memory-benchmark-table FILE``,
+``many-arms-benchmark-table FILE`` and ``work-table FILE`` write
 tables; ``bibtex-entry ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
@@ -136,12 +137,22 @@ def memory(content: dict[str, Any]) -> list[str]:
     return table(["algorithm", "$K$", "$T$", "MB", "bytes an arm"], rows, right=4)
 
 
+def many_arms(content: dict[str, Any]) -> list[str]:
+    """Write seconds and memory of a run on many arms, a row for each algorithm."""
+    rows = [
+        [row["algorithm"], short(row["seconds"]), short(row["megabytes"])]
+        for row in content["rows"]
+    ]
+    return table(["algorithm", "core-seconds", "MB"], rows, right=2)
+
+
 TABLES: dict[str, Callable[..., list[str]]] = {
     "benchmark-table": benchmarks,
     "stopping-benchmark-table": stopping_benchmarks,
     "audit-benchmark-table": audit_benchmarks,
     "edition-benchmark-table": edition,
     "memory-benchmark-table": memory,
+    "many-arms-benchmark-table": many_arms,
     "work-table": work,
 }
 

@@ -318,6 +318,8 @@ def test_the_recorded_speeds_are_those_of_the_cases(bench):
     cases = list(bench("test_stopping_speed").list_cases())
     rows = recorded("benchmarks-stopping", "ns_per_sample", "rule", "how", "law", "runs")
     assert rows == [(c.rule.label, c.how, c.law.name, c.runs) for c in cases]
+    algorithms = bench("many_arms").ALGORITHMS
+    assert recorded("benchmarks-arms", "seconds", "algorithm") == [(name,) for name in algorithms]
     speed = bench("test_audit_speed")
     kinds = ((speed.COMPILED, "compiled runs", 10**6), (speed.LOOPS, "runs in Python", 50_000))
     assert recorded("benchmarks-audit", "seconds", "target", "how", "runs") == [
