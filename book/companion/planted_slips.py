@@ -312,7 +312,7 @@ def missing(table: pd.DataFrame) -> list[tuple[str, int, int]]:
     few = table[table["n_runs"] == FEW].groupby("name")["convicted"].all()
     late = [name for name in SLIPS if not few.get(name, True)]
     plan = [(k, name, FEW, k) for name in (*SLIPS, *HONEST) for k in range(SEEDS)]
-    plan += [(k + 3, name, MANY, k) for name in late for k in range(SEEDS)]
+    plan += [(SEEDS + k, name, MANY, k) for name in late for k in range(SEEDS)]
     plan += [(k // 5, name, FEW, k) for name, most in MORE.items() for k in range(SEEDS, most)]
     done = set(zip(table["name"], table["n_runs"], table["seed"], strict=True))
     ordered = sorted(plan, key=lambda each: each[0])
