@@ -190,8 +190,6 @@ SLIPS: dict[str, tuple[Program, str]] = {
 
 
 WHY = {
-    "normal noise for a pure ε": "the search settles on a pair that shows about 1; others that it "
-    "tries show more, and are missed",
     "threshold without noise": "it loses up to 1.67 on a table that is tried, but only on events "
     "of probability below 2 %",
 }

@@ -11,7 +11,10 @@ def test_the_table_has_every_program_with_seeds_from_the_first_on():
     table = planted_slips.read()
     assert not table.duplicated(["name", "n_runs", "seed"]).any()
     seeds = table.groupby(["name", "n_runs"])["seed"].agg(lambda each: sorted(each))
-    assert all(each == list(range(len(each))) for each in seeds)
+    for (name, _), each in seeds.items():
+        more = [k for k in each if k >= SEEDS] if name in MORE else []
+        first = each[: len(each) - len(more)]
+        assert first == list(range(len(first))) and more == list(range(SEEDS, SEEDS + len(more)))
     few = seeds.xs(FEW, level="n_runs")
     assert set(few.index) == {*SLIPS, *HONEST} and few.map(len).min() >= 3
     assert (table["honest"] == table["name"].isin(HONEST)).all()
