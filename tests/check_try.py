@@ -17,6 +17,14 @@ SEEDS = 10_000
 FALSE_ALARM = 1e-6
 MEANS = (0.6, 0.4)
 
+ODDS = """([design, plan, seeds]) => Array.from({length: seeds}, (_, seed) => {
+    const program = PrivateTrial.run(design, plan, seed), steps = [];
+    for (const step of program) {
+        if (step.rows.length) steps.push(step);
+        if (plan.once) break;
+    }
+    return PrivateTrial.odds(design, plan, steps);
+})"""
 LAST = """([design, plan, seeds]) => Array.from({length: seeds}, (_, seed) => {
     let last;
     for (const step of PrivateTrial.run(design, plan, seed)) last = step;
@@ -70,7 +78,7 @@ def check_frequencies(page, report) -> None:
     times = dpb.estimate(rule, law, n_runs=40_000, seed=1).samples
     halting = {"epsilon": 1.0, "alpha": 0.5, "beta": 0.05, "means": [0.7]}
     looks = np.array(page.evaluate(LAST, ["stopping", halting, SEEDS]))[:, 2]
-    for look in (9, 10):
+    for look in (10, 11):
         mine, theirs = int((looks <= look).sum()), int((times <= 2**look).sum())
         table = [[mine, SEEDS - mine], [theirs, times.size - theirs]]
         if 0 < mine + theirs < SEEDS + times.size and stats.fisher_exact(table)[1] < FALSE_ALARM:
@@ -78,6 +86,34 @@ def check_frequencies(page, report) -> None:
     report.check(PAGE, "frequencies", problems)
     halved = unlike("A is chosen", chosen, ahead(50, MEANS, 0.0, 10.0))
     report.check(PAGE, "a wrong law is found", [] if halved else ["twice the noise is not noticed"])
+
+
+def check_odds(page, report) -> None:
+    """Compare the odds with their law: the mean of 1/odds is 1, whatever the design.
+
+    By Hoeffding's inequality, as the odds with ε = 1 lie between 1/e and e; the mean of the odds
+    themselves is larger, and is told apart.
+    """
+    plan = {"epsilon": 1.0, "horizon": 100_000, "perArm": 50, "length": 16, "means": MEANS}
+    plan |= {"alpha": 0.5, "beta": 0.05}
+    problems, told = [], []
+    for design, seeds in (
+        ("elimination", 4000),
+        ("oneLook", 4000),
+        ("counter", 4000),
+        ("stopping", 400),
+    ):
+        own = plan | {"once": design == "elimination"}
+        own |= {"means": MEANS[:1]} if design in ("counter", "stopping") else {}
+        odds = np.array(page.evaluate(ODDS, [design, own, seeds]))
+        allowed = 2 * math.sinh(1.0) * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * seeds))
+        if np.abs(odds).max() > 1.0 + 1e-6:
+            problems.append(f"{design}: odds of e^{np.abs(odds).max():.3f}")
+        if abs(np.exp(-odds).mean() - 1) > allowed:
+            problems.append(f"{design}: the mean of 1/odds is {np.exp(-odds).mean():.3f}")
+        told.append(abs(np.exp(odds).mean() - 1) > allowed)
+    report.check(PAGE, "odds", problems)
+    report.check(PAGE, "wrong odds are found", [] if told[1] else ["odds for 1/odds pass"])
 
 
 def check_steps(page, report) -> None:
@@ -95,7 +131,7 @@ def check_steps(page, report) -> None:
         times = [float(x) for x in re.findall(r"([\d.]+) times", said)]
         if not times or (len(times) == 2 and times[0] > times[1] + 0.006):
             problems.append(f"{design}: {said}")
-        if abs(times[-1] - math.e) > 0.006:
+        if times and abs(times[-1] - math.e) > 0.006:
             problems.append(f"{design}: at ε = 1 it promises {times[-1]}")
         if page.locator("#t-next").is_enabled():
             problems.append(f"{design}: it does not end")
@@ -117,5 +153,6 @@ def check_try(browser, base: str, report, viewport: dict[str, int]) -> None:
     page.goto(f"{base}/{PAGE}", wait_until="load")
     check_steps(page, report)
     check_frequencies(page, report)
+    check_odds(page, report)
     report.check(PAGE, "errors", errors)
     page.close()

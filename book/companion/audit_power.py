@@ -5,12 +5,7 @@
 distribution if N = 0; ``NAME:1.5,2`` tries these factors only. A row depends on these settings, on
 `SEED` and on the search, which has changed since the sampled rows were recorded; `measure`
 reproduces the integrated rows. ``rates NAME@N`` audits a class with 20 seeds at 1, 1.25 and 2 times
-its declared budget, and writes ``book/data/audit-rates.csv``. ``NAME=E`` at the budget E,
-``NAME@N`` with N runs on each table, and with N = 0 by integration of the class's law;
-``NAME:1.5,2`` tries these factors alone. Each row depends on these, on `SEED` and on the search,
-which has changed since rows that ran were recorded; those that were integrated can be computed
-again by `measure`. With ``rates NAME@N`` a class is audited with 20 seeds, at once, 1.25 times and
-twice the budget that it declares: ``book/data/audit-rates.csv``.
+its declared budget, and writes ``book/data/audit-rates.csv``.
 """
 
 from __future__ import annotations

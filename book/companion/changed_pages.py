@@ -45,7 +45,7 @@ def markup(text: str) -> Iterator[str]:
     >>> list(markup("# A title\n\nAs {ref}`proof` says, [this](other.md) is so."))
     ['# A title', '{ref}`proof`', '](other.md)']
     """
-    fences: list[tuple[str, bool]] = []  # the closing line of each; has it sentences?
+    fences: list[tuple[str, bool]] = []  # the closing line of each; whether it contains sentences
     before = ""
     for line in text.splitlines():
         fence = _FENCE.match(line)

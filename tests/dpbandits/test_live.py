@@ -138,6 +138,10 @@ def test_an_error_of_the_program_reaches_who_asks():
 
 
 def test_a_run_that_is_forgotten_ends_its_thread():
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread.name == "dpbandits play":  # of earlier tests
+            thread.join(30.0)
     before = threading.active_count()
     several = [dpb.play(dpb.UCB(), 2, 100) for _ in range(5)]
     assert threading.active_count() == before + 5
@@ -147,3 +151,52 @@ def test_a_run_that_is_forgotten_ends_its_thread():
     for thread in waiting:
         thread.join(30.0)
     assert threading.active_count() == before
+
+
+def test_a_local_guarantee_is_central_here():
+    live = dpb.play(dpb.LDPUCB(2.0), 2, 100)
+    assert live.guarantee == dpb.PrivacyGuarantee("central", 2.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": "x"},
+        {"moment": 3},
+        {"horizon": None},
+        {"rewards": ["x"]},
+        {"rewards": [50.0]},
+        {"pulls": [0, 0]},
+        {"pulls": [0, 1]},
+        {"pulls": [300, 0]},
+        {"pulls": None},
+    ],
+    ids=str,
+)
+def test_a_broken_state_is_refused(change):
+    live = dpb.play(dpb.UCB(), 2, 100)
+    live.ask()
+    live.tell(1.0)
+    state = json.loads(live.to_json())
+    with pytest.raises(ValueError, match="state"):
+        dpb.LiveRun.from_json(json.dumps(state | change), dpb.UCB())
+
+
+def test_rewards_of_several_threads_are_each_told_once():
+    """Two threads that ask and tell as they can; the algorithm sees each reward once."""
+    live = dpb.play(dpb.AdaPUCB(math.inf), 2, 3000)
+
+    def work():
+        while not live.ended:
+            try:
+                live.tell(1.0) if live.pending else live.ask()
+            except ValueError:
+                continue
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60.0)
+    assert live.ended and live.time == 3000 and sum(live.pulls) == 3000
+    assert len(json.loads(live.to_json())["rewards"]) == 3000

@@ -2,9 +2,9 @@
 
 Each algorithm has one plain program: `play`, `decide` or `stop`; a counter, which is not an
 algorithm, has `counter`. An accelerator is a function that gives the same distribution of runs, for
-exactly one class and one type of input. It is used only while the class has not replaced the
-program that it accelerates: a subclass, whatever it changes, is played by its own program, unless
-accelerators are registered for it as well.
+exactly one class, or also its subclasses where it is registered so, and one type of input. It is
+used only while the class has not replaced the program that it accelerates: a subclass, whatever it
+changes, is otherwise played by its own program, unless accelerators are registered for it as well.
 """
 
 from __future__ import annotations

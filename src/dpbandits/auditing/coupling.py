@@ -153,7 +153,11 @@ class _Trials:
 def align(
     program: Program, move: Move, unit: float, tapes: int = 12, rounds: int = 1
 ) -> tuple[float, Move]:
-    """Return a move improved by trial on new tapes in each round, and the share of them it fits."""
+    """Return the share of the tapes that an improved move fits, and the move.
+
+    Each round adds tapes on which it so far fails, and from the second on outputs must be closer to
+    count as equal. `unit` is a first shift, for a change of 1 of the reward.
+    """
     trials, pull = _Trials(program, move), program.pair.pull
     n_arms = len(program.pair.table)
     for number in range(rounds):

@@ -29,9 +29,9 @@ from dpbandits.mechanisms.randomised_response import lie_probability, randomised
 from dpbandits.rewards.sources import rounded_truncated
 
 CENTRAL_FAILURE = (1.5, 3.0)
-"""`central_width` fails with probability at most e^−L times: in one given direction, in either."""
+"""Multiples of e^−L that bound the failure of `central_width`: in one direction, and in either."""
 LOCAL_FAILURE = (1.0, 2.0)
-"""`local_width` fails with probability at most e^−L times: in one given direction, in either."""
+"""Multiples of e^−L that bound the failure of `local_width`: in one direction, and in either."""
 
 CHANNELS = ("central", "local", "one-bit")
 """Channels of `fitted_mean`."""

@@ -344,7 +344,7 @@ def gaussian_threshold_kernel(
     float
         The threshold.
     """
-    k, j = float(releases[0]), float(releases[1])  # floats, as their products exceed 64 bits
+    k, j = float(releases[0]), float(releases[1])  # floats: their products may exceed 64 bits
     n, m = batches
     if kind == _HEURISTIC:
         private = (1 / n + 1 / m) * (math.log(1 / delta) / epsilon) ** 2

@@ -54,9 +54,9 @@ class DPKLUCB(LazyBatches):
     Two points may differ in the paper:
 
     - The paper has d_ε in its index, and lower-order terms that we have replaced by the exact rate.
-    - The means are moved into [0, 1]. That keeps every index an upper bound, and limits the wait
-      due to one noise: without it a mean of −z keeps the arm from being played for about e^(εnz)
-      pulls, for every z.
+    - The means are moved into [0, 1]. That brings no index below the true mean that was not below
+      it before, and limits the wait due to one noise: without it a mean of −z keeps the arm from
+      being played for about e^(εnz) pulls, for every z.
 
     Examples
     --------

@@ -18,7 +18,14 @@ import numpy as np
 from dpbandits._arrays import Floats, Rng
 from dpbandits._engine.acceleration import REFERENCE
 from dpbandits._secure import CalledBits, secure_generator
-from dpbandits._validation import check_kind, check_number, check_range, check_seed, reward_of
+from dpbandits._validation import (
+    check_integer,
+    check_kind,
+    check_number,
+    check_range,
+    check_seed,
+    reward_of,
+)
 from dpbandits.configuration import ArmCount, Count, checked_arguments
 from dpbandits.guarantees import NO_PRIVACY, PrivacyGuarantee
 from dpbandits.regret.base import RegretAlgorithm
@@ -37,7 +44,9 @@ class LiveRun:
 
     The algorithm's own `play` runs beside the caller, and waits for the rewards of each batch that
     it asks for. The pulls of a batch can be asked for before any of its rewards is known: rewards
-    may come late, as long as they are there before the algorithm decides on them.
+    may come late, as long as they are there before the algorithm decides on them. Where a program
+    pulls several arms in turn, all pulls of the first are asked for, and must be told, before those
+    of the second: outcomes that drift in time then favour an arm.
 
     Parameters
     ----------
@@ -94,7 +103,7 @@ class LiveRun:
         self.algorithm, self.n_arms, self.horizon = algorithm, n_arms, horizon
         self._moment, self._noise, self._desk = moment, noise, _Desk()
         source = _LiveRewards(n_arms, self._desk)
-        self._check = _fraction
+        self._check, self._lock = _fraction, threading.RLock()
         if moment is None:
             algorithm.check_instance(instances.callback(_never, n_arms))
         else:
@@ -140,8 +149,15 @@ class LiveRun:
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What is promised of the whole sequence of pulls; nothing if a seed was given."""
-        return self.algorithm.guarantee if self._noise.secret else NO_PRIVACY
+        """Promised privacy of the pulls of this run, if it goes on from its last state alone.
+
+        See `to_json`. There is none if a seed was given. A local algorithm is told raw rewards
+        here, and its state holds them: the guarantee is then central, with the same ε.
+        """
+        if not self._noise.secret:
+            return NO_PRIVACY
+        promised = self.algorithm.guarantee_at(self.horizon)
+        return PrivacyGuarantee("central", promised.epsilon, promised.delta)
 
     def ask(self) -> int:
         """Return the arm of the next pull.
@@ -167,16 +183,17 @@ class LiveRun:
         ...
         ValueError: the next arm depends on rewards that are pending: 1; allowed: to tell them first
         """
-        if self.time == self.horizon:
-            raise ValueError(f"the run is over after {self.horizon} pulls; allowed: no more")
-        if self.ready == 0:
-            raise ValueError(
-                f"the next arm depends on rewards that are pending: {len(self._asked)}; "
-                "allowed: to tell them first"
-            )
-        self._asked.append(self._batch.arm)
-        self._pulls[self._batch.arm] += 1
-        return self._batch.arm
+        with self._lock:
+            if self.time == self.horizon:
+                raise ValueError(f"the run is over after {self.horizon} pulls; allowed: no more")
+            if self.ready == 0:
+                raise ValueError(
+                    f"the next arm depends on rewards that are pending: {len(self._asked)}; "
+                    "allowed: to tell them first"
+                )
+            self._asked.append(self._batch.arm)
+            self._pulls[self._batch.arm] += 1
+            return self._batch.arm
 
     def tell(self, reward: float) -> None:
         """Tell the reward of the first pull that is pending.
@@ -200,27 +217,28 @@ class LiveRun:
         ...
         ValueError: reward=1.0 is of no pull; allowed: one for each pull that is asked for
         """
-        if not self._asked:
-            raise ValueError(
-                f"reward={reward!r} is of no pull; allowed: one for each pull that is asked for"
-            )
-        self._take(self._check("reward", reward_of(reward)))
-
-    def _take(self, reward: float) -> None:
-        """Pass a reward on; where it is the last of its batch, the algorithm decides."""
-        self._asked.popleft()
-        self._told.append(reward)
-        self._batch.rewards.append(reward)
-        if len(self._batch.rewards) == self._batch.size:
-            self._batch = self._desk.next_batch(self._batch.rewards)
+        with self._lock:
+            if not self._asked:
+                raise ValueError(
+                    f"reward={reward!r} is of no pull; allowed: one for each pull that is asked for"
+                )
+            checked = self._check("reward", reward_of(reward))
+            self._asked.popleft()
+            self._told.append(checked)
+            self._batch.rewards.append(checked)
+            if len(self._batch.rewards) == self._batch.size:
+                self._batch = self._desk.next_batch(self._batch.rewards)
 
     def to_json(self) -> str:
         """Return the state of the run as text: rewards, noise, and pending pulls.
 
         Keep it as secret as the rewards: whoever reads it knows them, and the noise. A run that
-        goes on from it has the same noise, and so the same decisions, up to here: nothing is
-        released twice. Later noise is drawn anew. Go on from a state once: what two such runs
-        decide is released by both.
+        goes on from it has the same noise, and so the same decisions, up to here; later noise is
+        drawn anew. So **go on from the last state alone, and let no pull happen that is in no saved
+        state**: save after each `ask`, before its arm is used. If a run went on after its state was
+        saved, or two runs go on from one state, all of them have released decisions on the same
+        rewards. Their budgets add up, and `guarantee`, which knows of one run alone, does not say
+        so.
 
         Returns
         -------
@@ -237,6 +255,10 @@ class LiveRun:
         >>> again.pulls == live.pulls
         True
         """
+        with self._lock:
+            return self._state()
+
+    def _state(self) -> str:
         state = {
             "format": _FORMAT,
             "algorithm": repr(self.algorithm),
@@ -245,7 +267,7 @@ class LiveRun:
             "moment": self._moment,
             "seed": self._noise.seed,
             "noise": self._noise.to_text(),
-            "asked": len(self._told) + len(self._asked),
+            "pulls": self._pulls,
             "rewards": self._told,
         }
         return json.dumps(state) + "\n"
@@ -259,7 +281,7 @@ class LiveRun:
         text : str
             What `to_json` returned.
         algorithm : RegretAlgorithm
-            The algorithm, with the same arguments.
+            The algorithm, with the same arguments, code and version of the package.
 
         Returns
         -------
@@ -284,28 +306,34 @@ class LiveRun:
             state: Any = json.loads(text)
             if state["format"] != _FORMAT:
                 raise KeyError
-            written, rewards, asked = state["algorithm"], state["rewards"], int(state["asked"])
-            sizes, moment, seed = (
-                (state["n_arms"], state["horizon"]),
-                state["moment"],
-                state["seed"],
-            )
-            words = _words_of(state["noise"])
-        except (KeyError, RecursionError, TypeError, ValueError) as error:
+            written, pulls, rewards = state["algorithm"], state["pulls"], state["rewards"]
+            sizes, moment = (state["n_arms"], state["horizon"]), state["moment"]
+            n_arms, horizon = (check_integer("state", size, 1) for size in sizes)
+            moment = None if moment is None else (float(moment[0]), float(moment[1]))
+            seed = None if state["seed"] is None else check_seed("seed", state["seed"])
+            noise = _Noise(seed, _words_of(state["noise"]))
+            pending = sum(pulls) - len(rewards)
+        except (IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError("state cannot be read; allowed: what to_json returned") from error
         if repr(algorithm) != written:
             raise ValueError(
                 f"algorithm={algorithm!r} is not that of the state; allowed: {written}"
             )
         run = cls.__new__(cls)
-        run._begin(algorithm, *sizes, moment, _Noise(seed, words))
-        for reward in rewards:
-            if run.ready == 0:
-                raise ValueError("state cannot be read; allowed: what to_json returned")
-            run.ask()
-            run._take(float(reward))
-        for _ in range(asked - len(rewards)):
-            run.ask()
+        run._begin(algorithm, n_arms, horizon, moment, noise)
+        try:
+            for reward in rewards:
+                run.ask()
+                run.tell(reward)
+            for _ in range(pending):
+                run.ask()
+        except ValueError as error:
+            raise ValueError(f"state cannot be read: {error}") from error
+        if run.pulls != pulls:
+            raise ValueError(
+                f"state has pulls {pulls}, and the algorithm made {run.pulls}; allowed: the "
+                "algorithm with the same code, in the same version of the package"
+            )
         return run
 
 
@@ -367,9 +395,9 @@ def _fraction(name: str, value: Any) -> float:
 
 
 def _number(name: str, value: Any) -> float:
-    number = check_number(name, value, "a number")
-    if math.isnan(number):
-        raise ValueError(f"{name}={value!r} is out of range; allowed: a number")
+    number = check_number(name, value, "a finite number")
+    if not math.isfinite(number):
+        raise ValueError(f"{name}={value!r} is out of range; allowed: a finite number")
     return number
 
 
@@ -479,8 +507,8 @@ class _CountedRun(Run):
 
 def _run(algorithm: RegretAlgorithm, source: _LiveRewards, horizon: int, rng: Rng) -> None:
     """Play: in its own thread. The rewards of the last pulls decide nothing."""
-    run = _CountedRun(source, np.array([horizon], dtype=np.int64), REFERENCE)
     try:
+        run = _CountedRun(source, np.array([horizon], dtype=np.int64), REFERENCE)
         with contextlib.suppress(Ended):
             algorithm.play(run, horizon, rng)
         if not run.ended:

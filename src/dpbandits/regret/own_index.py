@@ -29,12 +29,14 @@ class IndexAlgorithm(RegretAlgorithm, abstract=True):
 
     Every arm once, then at time t the arm of the largest index; ties go to the lowest arm number. A
     subclass is a frozen dataclass of numbers, and defines `index`; its loop is compiled where it is
-    simulated or audited, and `play` is the same program in Python.
+    simulated or audited. `play` is the same program in Python, except that Python raises errors.
 
     With a finite ε, the index is computed from private sums: each arm has a binary tree over its
     rewards, whose nodes have Laplace noise of scale (⌊log2 T⌋ + 1)/ε. A reward is in the tree of
     one arm, so the sequence of all released sums is ε-private, and so is everything that an index
-    makes of them (:prf:ref:`lem-tree`). The noisy sum may lie outside of [0, n].
+    makes of them (:prf:ref:`lem-tree`). The noisy sum may lie outside of [0, n]: an index must be
+    defined there. Where Python raises an error, such as for the root of a negative number, the
+    compiled loop goes on with nan; `play`, and so a live run, ends.
 
     Attributes
     ----------
@@ -82,7 +84,7 @@ class IndexAlgorithm(RegretAlgorithm, abstract=True):
         Returns
         -------
         float
-            The index; an arm whose index is nan is not chosen.
+            The index. An arm whose index is nan or −∞ is chosen only if all are, and then arm 0.
         """
 
     @property
@@ -125,7 +127,8 @@ def compiled(function: Callable[..., float]) -> Any:
     function : callable
         From the sum of an arm's rewards, the number of its pulls, the number t of the pull to
         decide on, and numbers of your choice, to the index of the arm. It is compiled by Numba:
-        numbers, functions of `math`, conditions and loops.
+        numbers, functions of `math`, conditions and loops. Numbers from outside of it are fixed
+        when it is compiled.
 
     Returns
     -------

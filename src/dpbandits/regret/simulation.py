@@ -92,9 +92,9 @@ class Runs(Replicates):
     def guarantee(self) -> PrivacyGuarantee:
         """Promised privacy of the pulls of all runs together, for given rewards.
 
-        None if the noise can be repeated. Otherwise that of composition, since runs on a table read
-        the same rewards: n_runs times ε and δ. It does not cover `regret`, which is computed from
-        true means. For rewards drawn from laws it is the algorithm's own.
+        No privacy if the noise can be repeated. Otherwise that of composition, since runs on a
+        table or a log read the same rewards: n_runs times ε and δ. It does not cover `regret`,
+        which is computed from true means. For rewards drawn from laws it is the algorithm's own.
         """
         single = self.algorithm.guarantee
         if not (self.given and single.is_private):

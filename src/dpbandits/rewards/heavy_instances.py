@@ -439,8 +439,9 @@ def heavy_two_point(
 
     The better arm has h with probability p, the others with probability ρp. Moment 1 and gap Δ
     determine everything except ρ: p·h^(1+v) = 1 and (1 − ρ)·p·h = Δ imply the better mean M = Δ/(1
-    − ρ), h = M^(−1/v) and p = M^((1+v)/v). With h = Δ^(−1/v), p·h^(1+v) ≤ 1 caps every mean at p·h
-    ≤ h^−v = Δ, so that ρ = 0: the worse arms then always give 0. With ρ = 1/2, h = (2Δ)^(−1/v), and
+    − ρ), h = M^(−1/v) and p = M^((1+v)/v). With h = Δ^(−1/v), the lower bound taken to the letter,
+    p·h^(1+v) ≤ 1 caps every mean at p·h ≤ h^−v = Δ, so that ρ = 0: the worse arms then always give
+    0. With ρ = 1/2, h = (2Δ)^(−1/v), and
     worse arms are as heavy-tailed as the better one.
 
     Parameters

@@ -303,7 +303,13 @@ class ReplayInstance(Bandit):
     arm, and events in between are passed over. If the arms of the log were drawn independently of
     everything else and the rewards of each arm are independent, with one law, then a run has the
     law that it has on these arms: the events that it takes are chosen without their rewards.
-    Where the log's arms depended on rewards, it has another one.
+    Where the log's arms depended on rewards, it may have another one.
+
+    **What is private.** The rewards, with the arms and the number of the events public: neighbours
+    are logs that differ in one reward, and each is read once in a run at most. If an event's arm is
+    secret as well, or that it is in the log, nothing is promised: one such event changes which ones
+    later pulls take. `means`, and so the regret of runs, are computed from the rewards without
+    noise.
 
     **A log is short.** A pull passes over K − 1 events on average if each of K arms was drawn
     alike, so N events last for about N/K pulls; `lasts` is a number of pulls for which they very
@@ -368,7 +374,7 @@ class ReplayInstance(Bandit):
 
     @cached_property
     def means(self) -> Floats:
-        """Mean rewards of the log's events with each arm, shape (K,), read-only."""
+        """Mean rewards of the events with each arm, without noise, so not private; shape (K,)."""
         pulls = np.bincount(self.arms)
         return read_only(np.bincount(self.arms, weights=self.outcomes) / pulls)
 

@@ -360,7 +360,8 @@ def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
         Factor of the numbers.
     scale : float
         Factor of the exponentials.
-    n : int Number of entries to replace.
+    n : int
+        Number of entries to replace.
     """
     bits = np.empty(x.size, np.int64)
     powers = bits.view(np.float64)
