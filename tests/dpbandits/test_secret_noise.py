@@ -13,7 +13,7 @@ from statistical import distance_to_law, one_sample_limit
 import dpbandits as dpb
 from dpbandits._engine import store
 from dpbandits._engine.kernels import kernel
-from dpbandits.cli._trials import told
+from dpbandits.cli._trials import report
 from dpbandits.cli.commands import main
 from dpbandits.heavy.robust_means import robust_mean
 from dpbandits.mechanisms import secure_generator
@@ -211,14 +211,14 @@ def test_a_trial_that_was_rehearsed_says_so_for_good(rng):
     trial, real = dpb.RunningTrial(design), dpb.RunningTrial(design)
     real.look(1, (46, 50), (40, 50))
     assert real.guarantee == design.guarantee and not real.rehearsal
-    assert told(real, False, None)[0][0] == "privacy: ε = 1, central, event level"
+    assert report(real, False, None)[0][0] == "privacy: ε = 1, central, event level"
     assert "rehearsal" not in real.to_json()
     trial.look(1, (46, 50), (40, 50), rng)
     read = dpb.RunningTrial.from_json(trial.to_json())
     if read.decision == "continue":
         read.look(2, (46, 50), (40, 50))
     assert read.rehearsal and not read.guarantee.is_private
-    assert told(read, False, None)[0][0].startswith("privacy: none, as this is a rehearsal")
+    assert report(read, False, None)[0][0].startswith("privacy: none, as this is a rehearsal")
     spoilt = read.to_json().replace('"rehearsal": true', '"rehearsal": 1')
     with pytest.raises(ValueError, match="rehearsal=1 is not a truth value"):
         dpb.RunningTrial.from_json(spoilt)
