@@ -37,6 +37,7 @@ RUNNING = (
     *("identification.replicates", "identification.bayes_factor"),
     *("regret.base", "regret.elimination", "regret.binomial_elimination"),
     *("regret.bennett_elimination", "regret.simulation", "regret.tuned_elimination"),
+    "regret.live",
     *("rewards.run", "rewards.sources", "stopping.estimates"),
 )
 """Modules that run, draw or print: what they compute, they ask others for."""
@@ -81,6 +82,7 @@ OTHERS = {
     **dict.fromkeys(
         (
             *("rewards.heavy_instances.HeavyTailInstance.reordered",),
+            *("rewards.instances.ReplayInstance.reordered",),
             *("rewards.instances.BernoulliInstance.reordered",),
             *("rewards.instances.BoundedInstance.reordered",),
             "rewards.instances.TableInstance.reordered",
