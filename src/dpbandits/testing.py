@@ -136,7 +136,7 @@ def check_algorithm(
     instances     played Bernoulli, bounded, table, function
     short runs    3 pulls of 3 arms, and one
     seeds         the same with the same seed, looked at once or 20 times
-    accelerators  skipping, pull by pull: the plain law, within 1
+    accelerators  skipping, pull by pull, many arms: the plain law, within 1
     ...
     """
     check_kind("algorithm", algorithm, RegretAlgorithm, "MyAlgorithm(epsilon=1.0)")

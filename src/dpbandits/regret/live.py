@@ -296,11 +296,11 @@ class LiveRun:
         Examples
         --------
         >>> import dpbandits as dpb
-        >>> state = dpb.play(dpb.DPSE(epsilon=1.0), n_arms=2, horizon=1000).to_json()
-        >>> dpb.LiveRun.from_json(state, dpb.DPSE(epsilon=2.0))
+        >>> state = dpb.play(dpb.UCB(), n_arms=2, horizon=1000).to_json()
+        >>> dpb.LiveRun.from_json(state, dpb.SuccessiveElimination(0.1))
         Traceback (most recent call last):
         ...
-        ValueError: algorithm=DPSE(epsilon=2.0...) is not that of the state; allowed: DPSE(...)
+        ValueError: algorithm=SuccessiveElimination(beta=0.1) is not that of the state; allowed: UCB()
         """
         try:
             state: Any = json.loads(text)
