@@ -297,10 +297,10 @@ class LiveRun:
         --------
         >>> import dpbandits as dpb
         >>> state = dpb.play(dpb.UCB(), n_arms=2, horizon=1000).to_json()
-        >>> dpb.LiveRun.from_json(state, dpb.SuccessiveElimination(0.1))
+        >>> dpb.LiveRun.from_json(state, dpb.DPSE(epsilon=2.0, beta=0.1))
         Traceback (most recent call last):
         ...
-        ValueError: algorithm=SuccessiveElimination(beta=0.1) is not that of the state; allowed: UCB()
+        ValueError: algorithm=DPSE(epsilon=2.0, beta=0.1) is not that of the state; allowed: UCB()
         """
         try:
             state: Any = json.loads(text)
