@@ -122,6 +122,48 @@ def test_the_readme_counts_right():
     assert f"{cases} of 100 runs with 10⁵" in text
 
 
+WORDS = ("no", "one", "two", "three", "four", "five", "six")
+
+
+def constants_of(script: str) -> dict[str, float]:
+    """Return the numbers that a trial on the page begins with, as its script has them."""
+    begun = re.search(r"return \{ epsilon: .+?\}", script, re.DOTALL)[0]
+    marked = re.search(r"const MARKED = \{.+?\}", script)[0]
+    return {name: float(x) for name, x in re.findall(r"(\w+): ([\d.]+)\b", begun + marked)}
+
+
+def unsaid(page: str, script: str) -> list[str]:
+    """Return what the page of one trial should say, by its script, and does not."""
+    text, has = " ".join(page.split()), constants_of(script)
+    patient, length = int(has["patient"]), int(has["length"])
+    nodes = [n for n in range(1, length + 1) if n & (n - 1) < patient <= n]
+    halves = {0.5: "½"}[has["alpha"]]
+    said = [
+        f"Planned for {has['horizon']:_.0f} patients".replace("_", " "),
+        f"look**: {has['perArm']:.0f} patients of each treatment",
+        f"relative error of {halves}, wrongly with probability at most {has['beta']:g}".replace(
+            " 0.", " ."
+        ),
+        f"after each of {length} patients",
+        f"Patient {patient} is in {WORDS[len(nodes)]} nodes of the tree",
+        f"a node has {WORDS[length.bit_length()]} times the scale of a single release",
+        f"that of patient {patient} of treatment {'ABC'[int(has['arm'])]}",
+    ]
+    return [sentence for sentence in said if sentence not in text]
+
+
+def test_the_numbers_of_one_trial_are_those_of_its_script():
+    script = (BOOK / "_static/try.js").read_text("utf-8")
+    assert unsaid(PAGES["try"], script) == []
+    for old, new in (
+        ("horizon: 100000", "horizon: 200000"),
+        ("perArm: 50", "perArm: 60"),
+        ("beta: 0.05", "beta: 0.01"),
+        ("patient: 7", "patient: 8"),
+    ):
+        assert old in script and unsaid(PAGES["try"], script.replace(old, new)), old
+
+
 # --------------------------------------------------------------------------------- claims and data
 
 
