@@ -29,6 +29,12 @@ def test_what_is_never_convicted_has_its_reason():
     assert not table[table["honest"]]["convicted"].any()
 
 
+def test_the_published_table_is_complete():
+    """The page says "every seed"; a row less is missed."""
+    table = planted_slips.read()
+    assert planted_slips.missing(table) == [] != planted_slips.missing(table.iloc[1:])
+
+
 def test_what_is_missing_is_named_once_and_nothing_that_is_there():
     table = planted_slips.read()
     todo = planted_slips.missing(table)
