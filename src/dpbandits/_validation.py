@@ -20,23 +20,7 @@ SMALLEST = 1e-100  # smaller numbers would overflow in a width or a number of pu
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message: on one line, truncated if long.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    str
-        Its ``repr``, of at most about 120 characters.
-
-    Examples
-    --------
-    >>> shown(0.5), shown(10**5000)
-    ('0.5', 'about 10**5000')
-    """
+    """Return a value as text for a message: on one line, truncated if long."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # a whole number of more than 4300 digits
@@ -47,27 +31,7 @@ def shown(value: object) -> str:
 
 
 def check_number(name: str, value: Any, allowed: str) -> float:
-    """Return a real number as a float; text and booleans are rejected.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-    allowed : str
-        Description of the allowed values, for the message.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not a real number, or too large for a float.
-    """
+    """Return a real number as a float; text and booleans are rejected."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError(f"{name}={shown(value)} is not a number; allowed: {allowed}")
     try:
@@ -79,31 +43,7 @@ def check_number(name: str, value: Any, allowed: str) -> float:
 def check_range(
     name: str, value: Any, low: float, high: float, allowed: str | None = None
 ) -> float:
-    """Return a number from `low` to `high` as a float.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-    low : float
-        Smallest allowed number.
-    high : float
-        Largest allowed number.
-    allowed : str, optional
-        Description of the allowed values, for the message; by default both ends.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an allowed number.
-    """
+    """Return a number from `low` to `high` as a float."""
     allowed = allowed or f"a number from {low:g} to {high:g}"
     number = check_number(name, value, allowed)
     if not low <= number <= high:
@@ -112,43 +52,12 @@ def check_range(
 
 
 def reward_of(value: Any) -> Any:
-    """Return a reward; True and False become 1.0 and 0.0, wherever rewards come from.
-
-    Parameters
-    ----------
-    value : object
-        A reward of a table, a function or a stream.
-
-    Returns
-    -------
-    object
-        The value, unchecked; a boolean as a float.
-    """
+    """Return a reward; True and False become 1.0 and 0.0, wherever rewards come from."""
     return float(value) if isinstance(value, bool | np.bool_) else value
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
-    """Return a positive number as a float.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value, at least 10^−100.
-    infinite : bool
-        Whether ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an allowed number.
-    """
+    """Return a positive number as a float."""
     if infinite:
         allowed = f"a positive number (at least {SMALLEST:g}), inf included"
         return check_range(name, value, SMALLEST, math.inf, allowed)
@@ -157,49 +66,13 @@ def check_positive(name: str, value: Any, *, infinite: bool = False) -> float:
 
 
 def check_fraction(name: str, value: Any) -> float:
-    """Return a number strictly between 0 and 1 as a float.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value, at least 10^−100.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an allowed number.
-    """
+    """Return a number strictly between 0 and 1 as a float."""
     allowed = f"a number strictly between 0 and 1 (at least {SMALLEST:g})"
     return check_range(name, value, SMALLEST, math.nextafter(1.0, 0.0), allowed)
 
 
 def check_order(name: str, value: Any) -> float:
-    """Return the order v of a moment E abs(X)^(1+v) as a float.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value, from 0.001 to 1.
-
-    Returns
-    -------
-    float
-        The order.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an allowed number.
-    """
+    """Return the order v of a moment E abs(X)^(1+v) as a float."""
     return check_range(name, value, 1e-3, 1.0, "a number in (0, 1], at least 0.001")
 
 
@@ -219,29 +92,7 @@ def _power(number: int) -> str:
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """Return an integer from `minimum` to `maximum` as an int.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value; a float such as 1e6 is accepted, a boolean is not.
-    minimum : int
-        Smallest allowed number.
-    maximum : int, optional
-        Largest allowed number; unlimited by default.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an allowed number.
-    """
+    """Return an integer from `minimum` to `maximum` as an int."""
     if type(value) is int and minimum <= value and (maximum is None or value <= maximum):
         return value
     allowed = f"a whole number of at least {_power(minimum)}"
@@ -260,25 +111,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 
 
 def check_jobs(name: str, value: Any) -> int:
-    """Return a number of workers as an int.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-
-    Returns
-    -------
-    int
-        The number; −1 means all processors.
-
-    Raises
-    ------
-    ValueError
-        If `value` is neither −1 nor a whole number of at least 1.
-    """
+    """Return a number of workers as an int."""
     allowed = "a whole number of at least 1, or -1 for all processors"
     try:
         number = check_integer(name, value, -1)
@@ -290,30 +123,7 @@ def check_jobs(name: str, value: Any) -> int:
 
 
 def check_seed(name: str, value: Any) -> list[int]:
-    """Return the entropy of a root seed as a list.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value: an integer of at least 0, or several.
-
-    Returns
-    -------
-    list of int
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If `value` is neither.
-
-    Examples
-    --------
-    >>> check_seed("seed", 5), check_seed("seed", (5, 1))
-    ([5], [5, 1])
-    """
+    """Return the entropy of a root seed as a list."""
     several = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
     several = several or isinstance(value, np.ndarray)
     try:
@@ -327,24 +137,7 @@ def check_seed(name: str, value: Any) -> list[int]:
 
 
 def check_kind(name: str, value: Any, kind: type, example: str) -> None:
-    """Raise if not an instance of `kind`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-    kind : type
-        The allowed class, with its subclasses.
-    example : str
-        An example of an allowed value, for the message.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not an instance of it.
-    """
+    """Raise if not an instance of `kind`."""
     if not isinstance(value, kind):
         what = kind.__name__
         raise ValueError(
@@ -353,75 +146,21 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
 
 
 def check_function(name: str, value: Any) -> Any:
-    """Return a callable.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-
-    Returns
-    -------
-    callable
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not callable.
-    """
+    """Return a callable."""
     if not callable(value):
         raise ValueError(f"{name}={shown(value)} is not a function; allowed: what can be called")
     return value
 
 
 def check_generator(name: str, value: Any) -> Rng:
-    """Return a NumPy generator.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The generator.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not a generator.
-    """
+    """Return a NumPy generator."""
     check_kind(name, value, Rng, "numpy.random.default_rng(0)")
     generator: Rng = value
     return generator
 
 
 def check_noise(name: str, value: Any) -> Rng:
-    """Return a source of noise for given rewards; by default the secure generator.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The generator, or that of the operating system if the value is None.
-
-    Raises
-    ------
-    ValueError
-        If `value` is something else.
-    """
+    """Return a source of noise for given rewards; by default the secure generator."""
     return secure_generator() if value is None else check_generator(name, value)
 
 
@@ -434,27 +173,7 @@ def _bare(text: str) -> str:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return a word that is one of several; the message lists the nearest of a long list.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-    choices : tuple of str
-        The allowed words.
-
-    Returns
-    -------
-    str
-        The word.
-
-    Raises
-    ------
-    ValueError
-        If `value` is not one of them.
-    """
+    """Return a word that is one of several; the message lists the nearest of a long list."""
     if isinstance(value, str) and value in choices:
         return value
     meant = {_bare(each): each for each in choices}
@@ -469,54 +188,14 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return True or False.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value.
-
-    Returns
-    -------
-    bool
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If `value` is neither.
-    """
+    """Return True or False."""
     if not isinstance(value, bool):
         raise ValueError(f"{name}={shown(value)} is not a truth value; allowed: True, False")
     return value
 
 
 def check_values(name: str, value: Any, low: float, high: float) -> Floats:
-    """Return an array of numbers from `low` to `high` as floats.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Its value: a number, or an array of numbers.
-    low : float
-        Smallest allowed number.
-    high : float
-        Largest allowed number.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        The numbers, of the shape of `value`.
-
-    Raises
-    ------
-    ValueError
-        If `value` is something else.
-    """
+    """Return an array of numbers from `low` to `high` as floats."""
     allowed = f"numbers from {low:g} to {high:g}"
     try:
         values = np.asarray(value)

@@ -189,26 +189,7 @@ _AFTER_RETURNS = re.compile(
 
 
 def with_raises(docstring: str | None) -> str | None:
-    r"""Add the ValueError of the checks to a docstring, as the first entry of Raises.
-
-    Parameters
-    ----------
-    docstring : str or None
-        Docstring. None, as with ``python -OO``, a single line, and one with `REFUSED` are returned
-        unchanged.
-
-    Returns
-    -------
-    str or None
-        The docstring with that entry in its section Raises.
-
-    Examples
-    --------
-    >>> with_raises("Return n.")
-    'Return n.'
-    >>> with_raises("Return n.\n\nMore.").splitlines()[-3:]
-    ['------', 'ValueError', '    If an argument is of another type or out of range.']
-    """
+    r"""Add the ValueError of the checks to a docstring, as the first entry of Raises."""
     if docstring is None or "\n" not in docstring or REFUSED in docstring:
         return docstring
     found = _AFTER_RETURNS.search(docstring)

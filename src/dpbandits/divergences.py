@@ -101,28 +101,7 @@ def _centred_cumulant(tilt: float, u: float, uc: float) -> float:
 
 @kernel(error_model="numpy")
 def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) -> float:
-    """Return λx − m(λ, u), if the tilted mean is at most x, so that no terms cancel.
-
-    Parameters
-    ----------
-    tilt : float
-        λ ≥ 0.
-    x : float
-        The estimate.
-    xc : float
-        1 − x.
-    u : float
-        The mean, in [0, 1].
-    uc : float
-        1 − u.
-    gap : float
-        x − u, positive.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Return λx − m(λ, u), if the tilted mean is at most x, so that no terms cancel."""
     if tilt < 1.0:
         return tilt * gap - _centred_cumulant(tilt, u, uc)
     if u == 0.0:
@@ -137,28 +116,7 @@ def legendre(tilt: float, x: float, xc: float, u: float, uc: float, gap: float) 
 
 @kernel(error_model="numpy")
 def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: float) -> float:
-    """Return d⁻(x, u); zero if the gap is not positive.
-
-    Parameters
-    ----------
-    x : float
-        The estimate.
-    xc : float
-        1 − x.
-    u : float
-        The mean, in [0, 1].
-    uc : float
-        1 − u.
-    gap : float
-        x − u.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The divergence.
-    """
+    """Return d⁻(x, u); zero if the gap is not positive."""
     if gap <= 0.0:
         return 0.0
     if math.isinf(epsilon) or gap <= u * xc * math.expm1(epsilon):  # logit x − logit u ≤ ε
@@ -168,24 +126,7 @@ def restricted(x: float, xc: float, u: float, uc: float, gap: float, epsilon: fl
 
 @kernel(error_model="numpy")
 def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
-    """Return mean and variance of Bernoulli(u) tilted by e^λ.
-
-    Parameters
-    ----------
-    tilt : float
-        λ ≥ 0.
-    u : float
-        The mean, in [0, 1].
-    uc : float
-        1 − u.
-
-    Returns
-    -------
-    shift : float
-        p − u, with p the tilted mean.
-    variance : float
-        p(1 − p).
-    """
+    """Return mean and variance of Bernoulli(u) tilted by e^λ."""
     if tilt < 0.5:
         lost = -math.expm1(-tilt)
         shrink = 1.0 - lost
@@ -200,20 +141,7 @@ def tilted_mean(tilt: float, u: float, uc: float) -> tuple[float, float]:
 
 @kernel(error_model="numpy")
 def noise_tilt(gap: float, rate: float) -> float:
-    """Return the t at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap.
-
-    Parameters
-    ----------
-    gap : float
-        The mean, at least 0.
-    rate : float
-        ρ ≥ 0.
-
-    Returns
-    -------
-    float
-        t, in [0, 1].
-    """
+    """Return the t at which the noise alone has the mean `gap`: 2ρt/(1 − t²) = gap."""
     if rate == 0.0:
         return 1.0
     return gap / (rate + math.hypot(rate, gap))
@@ -230,36 +158,6 @@ def tilt(
     shift, Newton's method solves t = c⁻¹(x − p), and if the rewards do, λ = logit(x − c) − logit u:
     each is nearly linear there, and a short step means a small error. Otherwise p + c = x itself is
     linearised; a step that leaves the bracket is replaced by bisection.
-
-    Parameters
-    ----------
-    x : float
-        The estimate.
-    xc : float
-        1 − x.
-    u : float
-        The mean, in [0, 1].
-    uc : float
-        1 − u.
-    gap : float
-        x − u.
-    rate : float
-        ρ = r/ε ≥ 0.
-    epsilon : float
-        Privacy budget ε, positive and finite.
-    start : float
-        First t of the search; a default is used if it is not strictly between 0 and 1.
-
-    Returns
-    -------
-    t : float
-        The best tilt over ε, in [0, 1].
-    shift : float
-        p − u.
-    variance : float
-        p(1 − p).
-    share : float
-        Share of a further shift that the rewards take, in [0, 1].
     """
     if gap <= 0.0:
         return 0.0, 0.0, u * uc, 1.0
@@ -311,32 +209,7 @@ def tilt(
 def penalised(
     t: float, x: float, xc: float, u: float, uc: float, gap: float, ratio: float, epsilon: float
 ) -> float:
-    """Return λx − m(λ, u) + r·log(1 − t²) at λ = εt.
-
-    Parameters
-    ----------
-    t : float
-        The tilt over ε, in [0, 1].
-    x : float
-        The estimate.
-    xc : float
-        1 − x.
-    u : float
-        The mean, in [0, 1].
-    uc : float
-        1 − u.
-    gap : float
-        x − u, positive.
-    ratio : float
-        r ≥ 0.
-    epsilon : float
-        Privacy budget ε, positive and finite.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Return λx − m(λ, u) + r·log(1 − t²) at λ = εt."""
     value = legendre(epsilon * t, x, xc, u, uc, gap)
     if ratio > 0.0:
         value += ratio * math.log1p(-min(t * t, 1.0 - _SPACING))
@@ -356,22 +229,7 @@ def _calibrated(
 
 @kernel(error_model="numpy")
 def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
-    """Return d_ε(x, y), for single numbers and without checks.
-
-    Parameters
-    ----------
-    x : float
-        A mean, or a private estimate, which can be any real number.
-    y : float
-        A mean, in [0, 1].
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for kl.
-
-    Returns
-    -------
-    float
-        The divergence.
-    """
+    """Return d_ε(x, y), for single numbers and without checks."""
     if x > y:
         return restricted(x, 1.0 - x, y, 1.0 - y, x - y, epsilon)
     return restricted(1.0 - x, x, 1.0 - y, y, y - x, epsilon)
@@ -379,47 +237,13 @@ def d_eps_kernel(x: float, y: float, epsilon: float) -> float:
 
 @kernel(error_model="numpy")
 def calibrated_minus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁻(x, u, r), for single numbers and without checks.
-
-    Parameters
-    ----------
-    x : float
-        A mean, or a private estimate, which can be any real number.
-    u : float
-        A mean, in [0, 1].
-    ratio : float
-        Number r ≥ 0 of Laplace variables per reward.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The divergence.
-    """
+    """Return d̃⁻(x, u, r), for single numbers and without checks."""
     return _calibrated(x, 1.0 - x, u, 1.0 - u, x - u, ratio, epsilon)
 
 
 @kernel(error_model="numpy")
 def calibrated_plus_kernel(x: float, u: float, ratio: float, epsilon: float) -> float:
-    """Return d̃⁺(x, u, r), for single numbers and without checks.
-
-    Parameters
-    ----------
-    x : float
-        A mean, or a private estimate, which can be any real number.
-    u : float
-        A mean, in [0, 1].
-    ratio : float
-        Number r ≥ 0 of Laplace variables per reward.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The divergence.
-    """
+    """Return d̃⁺(x, u, r), for single numbers and without checks."""
     return _calibrated(1.0 - x, x, 1.0 - u, u, u - x, ratio, epsilon)
 
 
@@ -430,30 +254,6 @@ def calibrated_plus_tangent(
     """Return d̃⁺(x, u, r), and s for which its slope in u is s/(u(1 − u)).
 
     d̃⁺ is convex in u: its tangent lies below it. The relative error of the slope is up to 10⁻⁷.
-
-    Parameters
-    ----------
-    x : float
-        A mean, or a private estimate, which can be any real number.
-    u : float
-        A mean, in [0, 1].
-    ratio : float
-        Number r ≥ 0 of Laplace variables per reward.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    value : float
-        The divergence.
-    shift : float
-        Shift of the rewards' mean by the best tilt.
-
-    Examples
-    --------
-    >>> value, shift = calibrated_plus_tangent(0.5, 0.6, 0.0, math.inf)
-    >>> round(value, 4), round(shift / (0.6 * 0.4), 4)
-    (0.0204, 0.4167)
     """
     uc, gap = 1.0 - u, u - x
     if gap <= 0.0 or ratio == 0.0 or epsilon >= ENDLESS:
@@ -469,28 +269,6 @@ def calibrated_upper_kernel(x: float, n: float, k: float, epsilon: float, level:
 
     The largest mean that is consistent with an estimate: the index of DP-KLUCB, and with ε = ∞ that
     of KL-UCB. d̃⁺ is convex and increases in q ≥ x, and Newton's method from the right converges.
-
-    Parameters
-    ----------
-    x : float
-        Estimate of a mean, any real number.
-    n, k : float
-        Numbers of rewards and of Laplace variables in it; n positive.
-    epsilon : float
-        Privacy budget ε > 0, inf for kl.
-    level : float
-        Allowed evidence, in nats, at least 0.
-
-    Returns
-    -------
-    float
-        The largest q, up to rounding.
-
-    Examples
-    --------
-    >>> private, plain = (calibrated_upper_kernel(0.5, 100.0, 1.0, e, 3.0) for e in (0.5, math.inf))
-    >>> round(private, 4), round(plain, 4)
-    (0.6461, 0.6207)
     """
     if x >= 1.0:
         return 1.0
@@ -526,27 +304,7 @@ _LIMITS = {
 
 
 def elementwise(kernel: Callable[..., object], *arguments: ArrayLike, n_out: int = 1) -> Floats:
-    """Return a kernel's value, or several, for checked and broadcast arguments.
-
-    Parameters
-    ----------
-    kernel : callable
-        A function of single numbers, whose parameters are named as in the divergences.
-    *arguments : array_like of float
-        Its arguments; their shapes are broadcast.
-    n_out : int
-        Number of values that the kernel returns.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        The values, of the broadcast shape of the arguments.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-    """
+    """Return a kernel's value, or several, for checked and broadcast arguments."""
     names = inspect.signature(kernel).parameters
     checked = [check_values(n, v, *_LIMITS[n]) for n, v in zip(names, arguments, strict=False)]
     with np.errstate(all="ignore"):

@@ -116,18 +116,7 @@ class Replicates:
 
 
 def axes_of(axes: Any) -> Any:
-    """Return axes to draw on.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes or None
-        The axes, or None for those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-    """
+    """Return axes to draw on."""
     if axes is not None:
         return axes
     from matplotlib import pyplot as plt

@@ -101,18 +101,7 @@ class Accelerator:
     least_arms: int = 1
 
     def distance(self, pulls: int) -> float:
-        """Bound the distance between a run's distribution and the plain program's.
-
-        Parameters
-        ----------
-        pulls : int
-            Length of the run.
-
-        Returns
-        -------
-        float
-            Distance in total variation, at most.
-        """
+        """Bound the distance between a run's distribution and the plain program's."""
         return min(1.0, self.error + pulls * self.error_a_pull)
 
     @property
@@ -144,44 +133,7 @@ def accelerates(
     subclasses: bool = False,
     least_arms: int = 1,
 ) -> Callable[[Function], Function]:
-    """Register a function as an accelerator: a decorator.
-
-    Parameters
-    ----------
-    *kinds : type
-        Classes of algorithms, each exactly, unless `subclasses` is set.
-    on : type
-        Type of the input, exactly: a source of rewards, such as
-        `dpbandits.rewards.sources.DrawnRewards`; for stopping rules `dpbandits.rewards.laws.Law`,
-        whatever the distribution of samples; or `TableRuns`, or `ExactRun`.
-    name : str
-        Its name in ``how=...``. Of those registered for a class and a type of input, the first that
-        fits the algorithm is the default, but for `least_arms`.
-    error, error_a_pull : float
-        Bound on the total-variation distance between a run's distribution and the plain program's:
-        a part that does not depend on the number of pulls, and a part for each pull, both in [0,
-        1].
-    when : callable, optional
-        Returns whether the function can play a given algorithm of the class. None means all of
-        them.
-    subclasses : bool
-        Whether it plays subclasses as well, unless they have a plain program of their own.
-    least_arms : int
-        Number of arms from which on it comes before those that were registered earlier. On fewer
-        arms it is not the default, and plays only if it is named.
-
-    Returns
-    -------
-    callable
-        The decorator; it returns the function as it is.
-
-    Raises
-    ------
-    ValueError
-        If a class has no plain program or already has an accelerator of that name, or if the
-        function is defined outside `dpbandits._engine.accelerators`, `dpbandits.auditing` and the
-        module of the class: worker processes would not find it.
-    """
+    """Register a function as an accelerator: a decorator."""
     error = check_range("error", error, 0.0, 1.0)
     error_a_pull = check_range("error_a_pull", error_a_pull, 0.0, 1.0)
 
@@ -217,16 +169,6 @@ def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
     it are the gaps (K,) and whether each run draws an order of the arms, and it returns regret (n,
     C), pulls (n, K) and the ends of each run's epochs; for an identifier it returns recommendations
     (n,), −1 for runs that were cut off, and pulls (n, K).
-
-    Parameters
-    ----------
-    run : callable
-        The accelerator, which `accelerates` registers.
-
-    Returns
-    -------
-    callable
-        The decorator; it returns the function as it is.
     """
 
     def enter(function: Function) -> Function:
@@ -237,25 +179,7 @@ def plays_many(run: Callable[..., Any]) -> Callable[[Function], Function]:
 
 
 def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
-    """Return the accelerators of a class on a type of input; the first that fits is the default.
-
-    Parameters
-    ----------
-    kind, on : type
-        Class of the algorithm and type of the input, both exactly.
-
-    Returns
-    -------
-    tuple of Accelerator
-        Those whose plain program the class has not replaced; empty if there is none.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> from dpbandits.rewards.sources import DrawnRewards
-    >>> [each.name for each in accelerators(dpb.DPUCB, DrawnRewards)]
-    ['skipping', 'pull by pull', 'many arms']
-    """
+    """Return the accelerators of a class on a type of input; the first that fits is the default."""
     base = next((each for each in kind.__mro__[1:] if (each, on) in _bases), kind)
     entries = _entered.get((kind, on)) or _entered.get((base, on))
     if not entries:
@@ -264,13 +188,7 @@ def accelerators(kind: type, on: type) -> tuple[Accelerator, ...]:
 
 
 def entered() -> dict[tuple[type, type], tuple[Accelerator, ...]]:
-    """Return every registered accelerator.
-
-    Returns
-    -------
-    dict of (type, type) to tuple of Accelerator
-        Accelerators by class and type of input.
-    """
+    """Return every registered accelerator."""
     return {key: tuple(entries.values()) for key, entries in _entered.items()}
 
 
@@ -297,33 +215,7 @@ def _names(algorithm: Any, on: type) -> tuple[str, ...]:
 def accelerator_for(
     algorithm: object, on: type, how: str | None = None, n_arms: int = 1
 ) -> Accelerator | None:
-    """Return the accelerator of an algorithm on a type of input; None for its plain program.
-
-    Parameters
-    ----------
-    algorithm : object
-        The algorithm.
-    on : type
-        Type of the input, exactly.
-    how : str, optional
-        Name of an accelerator, or "reference" for the plain program. None is, of those that fit and
-        are meant for so many arms, the first that needs the most of them, or, if there is none or
-        if Numba's compiler is switched off (``NUMBA_DISABLE_JIT=1``), the plain program. Where the
-        plain program delegates to another algorithm, as `GuessAndDouble` does, the name may be that
-        of an accelerator of the other.
-    n_arms : int
-        Number of arms.
-
-    Returns
-    -------
-    Accelerator or None
-        The accelerator.
-
-    Raises
-    ------
-    ValueError
-        If there is no accelerator of that name, or it does not fit the algorithm.
-    """
+    """Return the accelerator of an algorithm on a type of input; None for its plain program."""
     found = _fitting(algorithm, on)
     if how is None:
         compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
@@ -340,39 +232,7 @@ def accelerator_for(
 
 
 def what_plays(algorithm: object, on: type, how: str | None, pulls: int, n_arms: int = 1) -> str:
-    """Describe what plays an algorithm, and how far its distribution is from the plain program's.
-
-    Parameters
-    ----------
-    algorithm : object
-        The algorithm.
-    on : type
-        Type of the input, exactly.
-    how : str or None
-        Name of an accelerator, "reference", or None for the default.
-    pulls : int
-        Length of a run.
-    n_arms : int
-        Number of arms.
-
-    Returns
-    -------
-    str
-        Name of the accelerator, "reference", or the accelerator of the algorithms to which the
-        plain program delegates; with the error of the distribution, rounded up, if there is one.
-
-    Raises
-    ------
-    ValueError
-        As `accelerator_for` does.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> from dpbandits.rewards.sources import DrawnRewards
-    >>> what_plays(dpb.GuessAndDouble(dpb.DPUCB(1.0)), DrawnRewards, None, 10**6)
-    'skipping within each part: its law up to 5e-09'
-    """
+    """Describe what plays an algorithm, and the distance of its law from the plain program's."""
     name, error = _played(algorithm, on, how, pulls, n_arms)
     if not error:
         return name

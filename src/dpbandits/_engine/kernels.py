@@ -71,45 +71,9 @@ def kernel(
     function's own file imports. `NUMBA_DISABLE_JIT` returns the function unchanged;
     `NUMBA_CACHE_DIR` moves the cache.
 
-    Parameters
-    ----------
-    function : callable
-        The function to compile. An overload chosen by the type of an argument must be in the file
-        of that type, or in one that this function's file imports.
-    error_model : {"python", "numpy"}
-        Whether a division by 0 raises `ZeroDivisionError` or returns an infinity or nan.
-    borrows : bool
-        Whether it only reads and writes the arrays and generators that it is given: it makes no
-        array and returns none. Then it is compiled into its callers without reference counts, which
-        take a fifth of the time in a short loop.
-    within : bool
-        Whether it is inlined into each kernel that calls it, before that is compiled; for a
-        function with one caller, such as the run in a loop over runs. The functions that it calls
-        are then optimised once less: LLVM repeats that for each kernel up to the outermost.
-
-    Returns
-    -------
-    callable
-        The compiled function, with the same signature; a decorator, if no function was given.
-
-    Raises
-    ------
-    TypeError
-        When it is compiled for another kernel, if `borrows` is set and it returns an array.
-
-    Notes
-    -----
     A kernel that takes a kernel as an argument is compiled anew in each process: Numba does not
     recognise a function that it reads from disk. Choose by the type of an argument instead, with an
     overload.
-
-    Examples
-    --------
-    >>> @kernel
-    ... def double(x: float) -> float:
-    ...     return 2 * x
-    >>> double(1.5), interpreted(double)(1.5)
-    (3.0, 3.0)
     """
     # a C wrapper, which nothing calls, would take a tenth of the compile time
     options: dict[str, Any] = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
@@ -139,23 +103,7 @@ def kernel(
 
 
 def interpreted(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the Python function that a kernel was compiled from, or a Python function itself.
-
-    Parameters
-    ----------
-    function : callable
-        A kernel, or any function.
-
-    Returns
-    -------
-    callable
-        A function that runs as plain Python, except for the kernels that it calls.
-
-    Examples
-    --------
-    >>> interpreted(len) is len
-    True
-    """
+    """Return the Python function that a kernel was compiled from, or a Python function itself."""
     return cast("Callable[P, R]", getattr(function, "py_func", function))
 
 
@@ -163,43 +111,12 @@ def compiled_here(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that somebody has written, in this process, and keep nothing on disk.
 
     If Numba cannot compile it, its first call raises a `CompilationError`.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    callable
-        The compiled function, with the same signature.
-
-    Examples
-    --------
-    >>> compiled_here(lambda x: 2 * x)(1.5)
-    3.0
     """
     return cast("Callable[P, R]", _njit(nogil=True, error_model="numpy")(function))
 
 
 def trailing_zeros(n: int) -> int:
-    """Return the position of the lowest set bit of an integer: one instruction where compiled.
-
-    Parameters
-    ----------
-    n : int
-        At least 1.
-
-    Returns
-    -------
-    int
-        The largest k such that 2ᵏ divides n.
-
-    Examples
-    --------
-    >>> [trailing_zeros(n) for n in range(1, 9)]
-    [0, 1, 0, 2, 0, 1, 0, 3]
-    """
+    """Return the position of the lowest set bit of an integer: one instruction where compiled."""
     return (int(n) & -int(n)).bit_length() - 1
 
 
@@ -213,27 +130,6 @@ def by_type(declared: Callable[P, R]) -> Callable[P, R]:
     """Return a function that dispatches on the type of its first argument: a decorator.
 
     Kernels may call it; the implementation is chosen when they are compiled.
-
-    Parameters
-    ----------
-    declared : callable
-        Declares the arguments and their meaning; it is never run.
-
-    Returns
-    -------
-    callable
-        The function. `entered_for` registers its implementation for a type.
-
-    Examples
-    --------
-    >>> @by_type
-    ... def size(shape: Any) -> float:
-    ...     raise TypeError
-    >>> @entered_for(size, float)
-    ... def length(shape: float) -> float:
-    ...     return abs(shape)
-    >>> size(-2.0)
-    2.0
     """
     bodies: dict[type, Callable[..., Any]] = {}
 
@@ -253,20 +149,7 @@ def by_type(declared: Callable[P, R]) -> Callable[P, R]:
 def entered_for(
     function: Callable[..., R], kind: type
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the implementation of a function of `by_type` for a type: a decorator.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-    kind : type
-        The type of its first argument, exactly; for kernels a class of named tuples.
-
-    Returns
-    -------
-    callable
-        The decorator; it returns the implementation unchanged.
-    """
+    """Register the implementation of a function of `by_type` for a type: a decorator."""
 
     def enter(body: Callable[P, R]) -> Callable[P, R]:
         cast(Any, function).bodies[kind] = body
@@ -290,23 +173,6 @@ def source_files(path: str) -> frozenset[str]:
 
     It follows the modules of the file's own package, those beside it (unless it is installed) and
     those of `dpbandits`, and also imports inside functions.
-
-    Parameters
-    ----------
-    path : str
-        A file of Python source.
-
-    Returns
-    -------
-    frozenset of str
-        Absolute paths.
-
-    Examples
-    --------
-    >>> from dpbandits.mechanisms import noise
-    >>> files = {os.path.basename(path) for path in source_files(noise.__file__)}
-    >>> {"noise.py", "kernels.py"} <= files, "simulation.py" in files
-    (True, False)
     """
     found: set[str] = set()
     waiting = [os.path.abspath(path)]
@@ -554,20 +420,7 @@ def copy_into(target: Any, values: Any) -> None:
     Numba takes two seconds to compile ``target[:] = values`` in each process, most of them for an
     error message.
 
-    Parameters
-    ----------
-    target : numpy.ndarray, shape (n,)
-        The array to change.
-    values : numpy.ndarray, shape (n,)
-        The values to write.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> target = np.zeros(2)
-    >>> copy_into(target, np.array([1.0, 2.0]))
-    >>> target.tolist()
-    [1.0, 2.0]
+    Shapes: `target`, `values` (n,).
     """
     for i in range(target.size):
         target[i] = values[i]

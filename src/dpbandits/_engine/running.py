@@ -117,39 +117,13 @@ class Replicated:
     given: bool = False
 
     def root(self, seed: int | Sequence[int] | None) -> int | Sequence[int] | None:
-        """Return the entropy of the root seed.
-
-        Parameters
-        ----------
-        seed : int or sequence of int, optional
-            The seed that was passed.
-
-        Returns
-        -------
-        int or sequence of int or None
-            The same, or 0 if there is none; None if the noise must be secret.
-        """
+        """Return the entropy of the root seed."""
         return 0 if seed is None and not self.given else seed
 
     def chunks(
         self, seed: int | Sequence[int] | None, *, shared: bool = True
     ) -> Iterator[Seeds | range]:
-        """Yield the seeds of the replicates, in chunks.
-
-        Parameters
-        ----------
-        seed : int or sequence of int, optional
-            The seed that was passed: `root` turns it into the entropy of the root seed.
-        shared : bool
-            Whether several workers share the replicates. A single worker with `play_many` has
-            chunks five times as long, still short enough to notice an interrupt.
-
-        Yields
-        ------
-        Seeds or range
-            The seeds of at most `chunk` replicates, or their numbers if they have no seeds; with
-            several workers and enough replicates there are at least eight chunks.
-        """
+        """Yield the seeds of the replicates, in chunks."""
         root = self.root(seed)
         every = range(self.n_runs)
         seeds = every if root is None else case_seeds(self.configuration, root, self.n_runs)
@@ -165,25 +139,6 @@ def case_seeds(configuration: Mapping[str, Any], seed: int | Sequence[int], n_ru
 
     The root is `seed`, followed by 128 bits hashed from the configuration. The number of replicates
     and the position in a grid play no role: fewer replicates are the first of more.
-
-    Parameters
-    ----------
-    configuration : mapping
-        Configuration of the simulation, ready for JSON.
-    seed : int or sequence of int
-        Entropy of the root seed: one or more whole numbers of at least 0.
-    n_runs : int
-        Number of replicates.
-
-    Returns
-    -------
-    Seeds
-        The seeds, a sequence of `numpy.random.SeedSequence` of length n_runs.
-
-    Raises
-    ------
-    ValueError
-        If `seed` is not a seed.
     """
     text = json.dumps(configuration, sort_keys=True)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4")
@@ -195,23 +150,6 @@ def describe(part: object) -> Any:
 
     Arguments with their default value are left out, so that a class may gain options without a
     change of seeds.
-
-    Parameters
-    ----------
-    part : object
-        A dataclass, or a value of one of its fields.
-
-    Returns
-    -------
-    object
-        For a dataclass a dict of its name and fields; plain values for arrays, tuples and numbers;
-        for anything else the name of its class or function.
-
-    Examples
-    --------
-    >>> from dpbandits import DPSE
-    >>> describe(DPSE(epsilon=0.5))
-    {'name': 'DPSE', 'epsilon': 0.5}
     """
     if is_dataclass(part):
         described: dict[str, Any] = {"name": type(part).__name__}
@@ -259,31 +197,6 @@ def run_cases(
     nowhere else. Ctrl-C raises a `KeyboardInterrupt` with the number of finished replicates. On
     SIGTERM a process with workers ends them, reports so on stderr, and exits with status 143. Runs
     that cannot fit in memory are rejected before they start.
-
-    Parameters
-    ----------
-    cases : mapping of key to case
-        The cases to replicate.
-    replicated : callable
-        Takes a case and its number of replicates, and returns a `Replicated`.
-    n_runs : int or mapping of key to int
-        Number of replicates of each case, at least 1.
-    seed : int or sequence of int, optional
-        Entropy of the root seed: one or more whole numbers of at least 0. By default 0, except that
-        cases on given rewards then have secret noise.
-    n_jobs : int
-        Number of workers, as in `worker_count`; −1 is all processors.
-
-    Returns
-    -------
-    dict of key to object
-        The result of `gather` for each case.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, if the outcomes would not fit in memory, or if a case raises
-        one. The message contains the key of the case, unless that is None.
     """
     n_jobs = check_jobs("n_jobs", n_jobs)
     if seed is not None:
@@ -316,20 +229,7 @@ def run_cases(
 
 
 def check_memory(runs: int, needed: float) -> None:
-    """Raise if the replicates do not fit in memory.
-
-    Parameters
-    ----------
-    runs : int
-        Number of replicates, for the message.
-    needed : float
-        Number of bytes that they need.
-
-    Raises
-    ------
-    ValueError
-        If less memory is available.
-    """
+    """Raise if the replicates do not fit in memory."""
     most = memory()
     if needed > most:
         raise ValueError(
@@ -339,13 +239,7 @@ def check_memory(runs: int, needed: float) -> None:
 
 
 def memory() -> float:
-    """Return the number of bytes of memory available to this process, infinity if unknown.
-
-    Returns
-    -------
-    float
-        The memory of the machine, or of the process's control group, if that is less.
-    """
+    """Return the number of bytes of memory available to this process, infinity if unknown."""
     found = [math.inf]
     with suppress(AttributeError, OSError, ValueError):
         found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
@@ -356,31 +250,7 @@ def memory() -> float:
 
 
 def worker_count(n_jobs: int, n_tasks: int) -> int:
-    """Return the number of workers to use.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Number of workers wanted; −1 is the number of processors.
-    n_tasks : int
-        Number of tasks.
-
-    Returns
-    -------
-    int
-        At least 1, at most `n_jobs` and `n_tasks`, and on this machine at most twice the number of
-        processors; the workers of a cluster are not limited.
-
-    Raises
-    ------
-    ValueError
-        If `n_jobs` is neither −1 nor a whole number of at least 1.
-
-    Examples
-    --------
-    >>> worker_count(1000, 10**6) <= 2 * cpu_count(), worker_count(1000, 1)
-    (True, 1)
-    """
+    """Return the number of workers to use."""
     n_jobs, processors = check_jobs("n_jobs", n_jobs), cpu_count()
     wanted = processors if n_jobs == -1 else n_jobs
     if _is_here():
@@ -564,11 +434,6 @@ def clear_shared_memory(folder: str = "/dev/shm") -> None:
     """Remove joblib's files in shared memory of processes that no longer exist.
 
     A process that is killed with all its children cannot remove them itself.
-
-    Parameters
-    ----------
-    folder : str
-        Folder of the files in shared memory; if it does not exist, nothing happens.
     """
     with suppress(OSError):
         for entry in list(os.scandir(folder)):

@@ -185,13 +185,6 @@ def begin_order(rng: Rng, shuffles: bool, order: Ints) -> None:
     Numba takes seven seconds to compile its own `permutation`.
 
     Shapes: `order` (K,).
-
-    Examples
-    --------
-    >>> order = np.empty(5, np.int64)
-    >>> begin_order(np.random.default_rng(7), True, order)
-    >>> order.tolist() == np.random.default_rng(7).permutation(5).tolist()
-    True
     """
     for k in range(order.size):
         order[k] = k
@@ -214,13 +207,6 @@ def regret_and_pulls(gaps: Floats, orders: Ints, counts: Ints) -> tuple[Floats, 
     """Return regret (n, C) and final pulls (n, K) of runs whose arms were in orders (n, K).
 
     Shapes: `gaps` (K,), `orders` (n, K), `counts` (n, C, K) → (n, C), (n, K).
-
-    Examples
-    --------
-    >>> counts = np.array([[[1, 0], [1, 3]]])
-    >>> regret, pulls = regret_and_pulls(np.array([0.0, 0.5]), np.array([[1, 0]]), counts)
-    >>> regret.tolist(), pulls.tolist()
-    ([[0.5, 0.5]], [[3, 1]])
     """
     regret = np.array([run @ gaps[order] for run, order in zip(counts, orders, strict=True)])
     pulls = np.empty_like(orders)

@@ -275,51 +275,7 @@ def audit_by_search(
     fixed: bool = False,
     all_runs: bool = False,
 ) -> Audit:
-    """Audit by runs, with a search for tables.
-
-    Parameters
-    ----------
-    subject : object or callable
-        The target: an algorithm, stopping rule or counter, or a function of rewards and a
-        generator.
-    n_runs : int
-        Runs on each table, of the search and of the test.
-    seed : int or sequence of int
-        Entropy of the root seed.
-    failure : float
-        Probability in (0, 1) with which the bound may be too high.
-    guarantee : PrivacyGuarantee, optional
-        Declared guarantee; by default that of the subject.
-    n_arms, n_pulls : int, optional
-        Shape of the tables; by default as the subject needs.
-    values : sequence of float, optional
-        Rewards to try besides the ends of the range; by default its middle.
-    begin : TablePair, optional
-        Start of the search: a pair that other runs, with another seed, have found.
-    fixed : bool
-        Whether to try no other pair.
-    all_runs : bool
-        Whether the test makes all its runs, also where it convicts earlier.
-
-    Returns
-    -------
-    Audit
-        The bound, with its tables and event.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, the subject cannot be run on such tables, keeps state
-        between runs, or has randomness beyond its generator.
-
-    Examples
-    --------
-    >>> from dpbandits.mechanisms import LogarithmicCounter
-    >>> first = audit_by_search(LogarithmicCounter(3.0), 4000, 1, 1e-6)
-    >>> again = audit_by_search(LogarithmicCounter(2.0), 4000, 2, 1e-6, begin=first.pair)
-    >>> again.pair.table.shape == first.pair.table.shape
-    True
-    """
+    """Audit by runs, with a search for tables."""
     rng = np.random.default_rng(check_seed("seed", seed))
     n_runs = check_integer("n_runs", n_runs, FEWEST_RUNS, MOST_RUNS)
     check_memory(n_runs, 100.0 * n_runs)

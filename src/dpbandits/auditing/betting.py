@@ -64,15 +64,7 @@ class Wealth:
     def take(self, likely: Floats, rare: Floats) -> Floats:
         """Bet on more runs.
 
-        Parameters
-        ----------
-        likely, rare : numpy.ndarray of float, shape (n,)
-            Numbers X and Y of these runs, as in `betting_bound`.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (n,)
-            Logarithm of the wealth after each of them.
+        Shapes: `likely`, `rare`, the result (n,).
         """
         bets = BETS[:, None] / (1.0 + self._delta)
         gains = np.log1p(bets * (math.exp(-self._epsilon) * likely - rare - self._delta))
@@ -154,35 +146,6 @@ def least_convicted(
 
     The event's probability stays the same on one side; on the other its runs count less, by the
     largest factor with which the bet of `betting_bound` still wins against ε.
-
-    Parameters
-    ----------
-    likely : array_like of float
-        Numbers X of at least 0 whose mean is P: the event's weight in each run on the table where
-        it is likely.
-    rare : array_like of float
-        Numbers Y, 0 or 1, whose mean is Q: the event in each run on the other table.
-    failure : float
-        Probability φ in (0, 1) with which the bet may win although the guarantee holds.
-    epsilon, delta : float
-        The declared guarantee.
-
-    Returns
-    -------
-    float
-        The loss log((P − δ)/Q) at that factor; infinite if the bet wins at no loss, or if the event
-        never occurred on the rare side, so that its loss is not known.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> hits, misses = np.repeat([1.0, 0.0], [700, 300]), np.repeat([1.0, 0.0], [500, 500])
-    >>> round(least_convicted(hits, misses, 1e-6, epsilon=1.0), 2)
-    1.12
     """
     failure = check_fraction("failure", failure)
     delta = check_range("delta", delta, 0.0, 1.0)

@@ -54,17 +54,7 @@ Pairs = Callable[[int], TablePair]
 def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
     """Return a table of constant arms; a single arm has the level of the others.
 
-    Parameters
-    ----------
-    n_arms, length : int
-        Its shape.
-    own, others : float
-        Level of arm 0, and of the others.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K, N)
-        The table.
+    Shapes: the result (K, N).
     """
     table = np.full((n_arms, length), float(others))
     if n_arms > 1:
@@ -75,21 +65,7 @@ def constant(n_arms: int, length: int, own: float, others: float) -> Floats:
 def changed(table: Floats, pull: int, value: float, tables: Tables) -> TablePair:
     """Return a table with a reward of arm 0 at one end of the range, and its neighbour.
 
-    Parameters
-    ----------
-    table : numpy.ndarray of float, shape (K, N)
-        The table, which is not changed.
-    pull : int
-        Index of the reward of arm 0.
-    value : float
-        The neighbour's reward there, one end of the range.
-    tables : Tables
-        The range.
-
-    Returns
-    -------
-    TablePair
-        The pair, whose table has the other end of the range there.
+    Shapes: `table` (K, N).
     """
     likely = table.copy()
     likely[0, pull] = tables.low + tables.high - value
@@ -99,24 +75,7 @@ def changed(table: Floats, pull: int, value: float, tables: Tables) -> TablePair
 def shapes_of(
     program: Program, tables: Tables, arms: Sequence[int], length: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Yield shapes of tables.
-
-    Parameters
-    ----------
-    program : Program
-        The program to run.
-    tables : Tables
-        The tables that it declares.
-    arms : sequence of int
-        Numbers of arms.
-    length : int or None
-        The length, if given.
-
-    Yields
-    ------
-    tuple of (int, int)
-        Number of arms, and of rewards of each.
-    """
+    """Yield shapes of tables."""
     for n_arms in arms:
         if length is not None:
             yield n_arms, length
@@ -153,19 +112,7 @@ def _depends(program: Program, n_arms: int, length: int, tables: Tables) -> bool
 def tables_for(program: Program, n_arms: int, length: int, tables: Tables) -> list[Floats]:
     """Return tables of constant arms.
 
-    Parameters
-    ----------
-    program : Program
-        The program to run.
-    n_arms, length : int
-        Shape of the tables.
-    tables : Tables
-        Range of the rewards.
-
-    Returns
-    -------
-    list of numpy.ndarray of float, shape (K, N)
-        The tables; for one arm, tables that differ in arm 0 only are listed once.
+    Shapes: the result (K, N).
     """
     ends = tables.low, tables.high
     if length < LONG:
@@ -211,20 +158,6 @@ def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list
 
     All rewards are at one end of the range, except for the first ones of arm 0; bisection finds the
     number of these with which a run first decides otherwise than with none.
-
-    Parameters
-    ----------
-    program : Program
-        The program to run.
-    n_arms, length : int
-        Shape of the tables.
-    tables : Tables
-        Range of the rewards.
-
-    Returns
-    -------
-    list of TablePair
-        A pair for each end of the range, if some reward changes the decision there.
     """
     found = []
     for own in (tables.low, tables.high):
@@ -251,22 +184,7 @@ def steps_at(program: Program, n_arms: int, length: int, tables: Tables) -> list
 
 
 def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[TablePair]:
-    """Return the pairs that change one reward of arm 0, in both directions.
-
-    Parameters
-    ----------
-    table_list : sequence of numpy.ndarray of float
-        Tables of one shape.
-    pull : int
-        Index of the reward.
-    tables : Tables
-        Range of the rewards.
-
-    Returns
-    -------
-    list of TablePair
-        The pairs.
-    """
+    """Return the pairs that change one reward of arm 0, in both directions."""
     return [
         changed(table, pull, value, tables)
         for table in table_list
@@ -277,22 +195,7 @@ def pairs_at(table_list: Sequence[Floats], pull: int, tables: Tables) -> list[Ta
 def pairs_everywhere(
     program: Program, n_arms: int, length: int, tables: Tables
 ) -> dict[tuple[int, int], list[TablePair]]:
-    """Return pairs that change rewards of every arm, wherever a request begins or ends.
-
-    Parameters
-    ----------
-    program : Program
-        The program to run.
-    n_arms, length : int
-        Shape of the tables.
-    tables : Tables
-        Range of the rewards.
-
-    Returns
-    -------
-    dict of (int, int) to list of TablePair
-        Arm and index of the reward → its pairs, each in one order of its two tables.
-    """
+    """Return pairs that change rewards of every arm, wherever a request begins or ends."""
     low, high = tables.low, tables.high
     short, between = length < LONG, tables.between
     graded = [

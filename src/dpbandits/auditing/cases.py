@@ -151,23 +151,7 @@ def _unpromised() -> dict[str, Any]:
 
 
 def group_of(name: str) -> str:
-    """Return the group of a class.
-
-    Parameters
-    ----------
-    name : str
-        Name of the class.
-
-    Returns
-    -------
-    str
-        "stopping rules", "regret" or "identification"; "counters" if no registry has it.
-
-    Examples
-    --------
-    >>> group_of("DPSE"), group_of("BinaryTree")
-    ('regret', 'counters')
-    """
+    """Return the group of a class."""
     groups: dict[str, Collection[str]] = {
         "stopping rules": stopping_rules,
         "regret": registry,

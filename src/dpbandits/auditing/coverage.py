@@ -15,29 +15,7 @@ _SHOWN = 4  # ranges of rewards in a message
 
 
 def places_of(runs: Iterable[Sequence[tuple[int, int]]], n_arms: int, most: int) -> list[list[int]]:
-    """Return for each arm the rewards at which requests begin and end, in order.
-
-    Parameters
-    ----------
-    runs : iterable of sequences of (int, int)
-        For each run its requests: arms and numbers of rewards, in order.
-    n_arms : int
-        Number of arms K.
-    most : int
-        Most places of an arm: early ones are preferred, and the last is always kept.
-
-    Returns
-    -------
-    list of list of int, length K
-        Places in increasing order; empty for an arm that was not read.
-
-    Examples
-    --------
-    >>> places_of([[(0, 8), (1, 8), (0, 8)]], n_arms=2, most=8)
-    [[0, 7, 8, 15], [0, 7]]
-    >>> places_of([[(0, 1)] * 100], n_arms=1, most=5)
-    [[0, 2, 9, 31, 99]]
-    """
+    """Return for each arm the rewards at which requests begin and end, in order."""
     marks: list[set[int]] = [set() for _ in range(n_arms)]
     for requests in runs:
         read = [0] * n_arms
@@ -55,23 +33,7 @@ def places_of(runs: Iterable[Sequence[tuple[int, int]]], n_arms: int, most: int)
 
 
 def read_of(requests: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Return how many rewards of each arm a run read.
-
-    Parameters
-    ----------
-    requests : sequence of (int, int)
-        Arms and numbers of rewards, in order.
-
-    Returns
-    -------
-    dict of int to int
-        Arm → number of its rewards, for the requested arms.
-
-    Examples
-    --------
-    >>> read_of([(0, 2), (1, 1), (0, 3)])
-    {0: 5, 1: 1}
-    """
+    """Return how many rewards of each arm a run read."""
     read: dict[int, int] = {}
     for arm, size in requests:
         read[arm] = read.get(arm, 0) + size

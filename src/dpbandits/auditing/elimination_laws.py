@@ -66,33 +66,7 @@ class TwoArmEpoch(NamedTuple):
 def heavy_plan(
     algorithm: DPRSE | LDPRSE, horizon: int, instance: HeavyTailInstance, n_arms: int, epoch: int
 ) -> HeavyEpochPlan:
-    """Return the plan of one epoch of an algorithm for heavy tails.
-
-    Parameters
-    ----------
-    algorithm : DPRSE or LDPRSE
-        The algorithm.
-    horizon : int
-        Its horizon.
-    instance : HeavyTailInstance
-        Bandit with the moment bound and order for the algorithm.
-    n_arms : int
-        Number of viable arms.
-    epoch : int
-        Number of the epoch, from 1.
-
-    Returns
-    -------
-    HeavyEpochPlan
-        The plan.
-
-    Examples
-    --------
-    >>> from dpbandits.rewards.heavy_instances import heavy_two_point
-    >>> instance = heavy_two_point(0.5, order=0.9)
-    >>> heavy_plan(DPRSE(epsilon=1.0), 10**6, instance, 2, epoch=1).noise_draws
-    1
-    """
+    """Return the plan of one epoch of an algorithm for heavy tails."""
     beta = 1 / horizon if algorithm.beta is None else algorithm.beta
     budgets = beta, algorithm.epsilon, instance.moment_bound, instance.order
     return heavy_epoch(n_arms, epoch, *budgets, algorithm.model, algorithm.schedule)
@@ -186,24 +160,7 @@ def elimination_law(differences: Floats, scales: Floats, thresholds: Floats) -> 
 
     Proof: :prf:ref:`lem-difference`.
 
-    Parameters
-    ----------
-    differences : numpy.ndarray of float, shape (E,)
-        Sum of arm 0 minus that of arm 1 in each of E epochs, without noise.
-    scales : numpy.ndarray of float, shape (E,)
-        Scale of the noise of each of the two sums.
-    thresholds : numpy.ndarray of float, shape (E,)
-        Gap beyond which an arm is eliminated.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (2E + 1,)
-        For each epoch, that arm 0 is eliminated and that arm 1 is; and last, that both stay.
-
-    Examples
-    --------
-    >>> np.exp(elimination_law(np.zeros(1), np.ones(1), np.zeros(1))).round(6).tolist()
-    [0.5, 0.5, 0.0]
+    Shapes: `differences`, `scales`, `thresholds` (E,); the result (2E + 1,).
     """
     logs, staying = [], 0.0
     for gap, scale, threshold in zip(differences, scales, thresholds, strict=True):
@@ -225,20 +182,7 @@ def _log_tail(x: float) -> float:
 def log_loss(first: Floats, second: Floats) -> float:
     """Return the largest |log ratio| of two distributions on the same outputs.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray of float, shape (m,)
-        Logs of the probabilities of m outputs.
-
-    Returns
-    -------
-    float
-        The ε of the two distributions; infinite if an output is possible under only one.
-
-    Examples
-    --------
-    >>> round(log_loss(np.log([0.5, 0.5]), np.log([0.25, 0.75])), 4)
-    0.6931
+    Shapes: `first`, `second` (m,).
     """
     possible = (first > -np.inf) | (second > -np.inf)
     return float(np.abs(first[possible] - second[possible]).max())

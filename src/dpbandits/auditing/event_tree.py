@@ -46,18 +46,7 @@ class Seen(NamedTuple):
     weights: Floats
 
     def joined(self, more: Seen) -> Seen:
-        """Return these and more outputs.
-
-        Parameters
-        ----------
-        more : Seen
-            The others.
-
-        Returns
-        -------
-        Seen
-            Both.
-        """
+        """Return these and more outputs."""
         return Seen(*(np.concatenate(two) for two in zip(self, more, strict=True)))
 
 
@@ -131,15 +120,7 @@ class Cells:
     def __call__(self, outputs: Floats) -> Ints:
         """Return the number of the cell of each output.
 
-        Parameters
-        ----------
-        outputs : numpy.ndarray of float, shape (runs, d)
-            The outputs.
-
-        Returns
-        -------
-        numpy.ndarray of int, shape (runs,)
-            Numbers of nodes, each a cell.
+        Shapes: `outputs` (runs, d); the result (runs,).
         """
         cells = np.empty(len(outputs), dtype=np.int64)
         waiting = [(0, np.arange(len(outputs)))]
@@ -194,15 +175,7 @@ class CellEvent:
     def contains(self, outputs: Floats) -> NDArray[np.bool_]:
         """Return whether each output is in the event.
 
-        Parameters
-        ----------
-        outputs : numpy.ndarray of float, shape (runs, d)
-            The outputs.
-
-        Returns
-        -------
-        numpy.ndarray of bool, shape (runs,)
-            Whether it is.
+        Shapes: `outputs` (runs, d); the result (runs,).
         """
         inside = np.zeros(len(self.cells.nodes), dtype=bool)
         inside[self.order[: self.size]] = True
@@ -214,16 +187,6 @@ class CellEvent:
 
         It is not a proven bound. Segments with fewer than 100 runs on the rare side are left out,
         unless all have fewer.
-
-        Parameters
-        ----------
-        seen : Seen
-            Outputs not used in the choice, with weights on the likely side.
-
-        Returns
-        -------
-        float
-            The estimate, at least 0.
         """
         m = len(self.cells.nodes)
         p = np.bincount(self.cells(seen.likely), seen.weights, m)[self.order].cumsum()
@@ -241,26 +204,7 @@ class CellEvent:
 def choose_event(
     grown: Seen, tested: Seen, n_runs: int, failure: float, delta: float, share: float = 0.0
 ) -> CellEvent:
-    """Grow cells, sort them, and choose the initial segment with the highest predicted bound.
-
-    Parameters
-    ----------
-    grown : Seen
-        Outputs on which cells are grown and sorted, with weights on the rare side.
-    tested : Seen
-        Outputs for the predicted bound, with weights on the likely side, as in the test.
-    n_runs : int
-        Runs of the test.
-    failure, delta : float
-        Probability with which its bound may fail, and δ.
-    share : float
-        Least share of the runs on both sides in a cell, beyond the minimum for any cell.
-
-    Returns
-    -------
-    CellEvent
-        The event.
-    """
+    """Grow cells, sort them, and choose the initial segment with the highest predicted bound."""
     n = len(grown.weights)
     cells = Cells(grown, max(8.0 if n > 500 else 3.0, 2.0 * share * n))
     m = len(cells.nodes)

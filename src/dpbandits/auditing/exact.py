@@ -196,33 +196,7 @@ def audit_stopping(
 def audit_report(
     algorithm: LDPRSE, instance: HeavyTailInstance, guarantee: PrivacyGuarantee | None = None
 ) -> Audit:
-    """Audit one person's report in the first epoch exactly: the least and the greatest reward.
-
-    Parameters
-    ----------
-    algorithm : LDPRSE
-        Of this class, not a subclass.
-    instance : HeavyTailInstance
-        Bandit with the moment bound and order for the algorithm.
-    guarantee : PrivacyGuarantee, optional
-        Declared guarantee; by default that of the algorithm.
-
-    Returns
-    -------
-    Audit
-        The verdict, with the loss of the report.
-
-    Raises
-    ------
-    ValueError
-        If the distribution of `algorithm` is not known.
-
-    Examples
-    --------
-    >>> instance = heavy_two_point(0.5, order=0.9)
-    >>> round(audit_report(LDPRSE(epsilon=2.0), instance).epsilon_lower, 9)
-    2.0
-    """
+    """Audit one person's report in the first epoch exactly: the least and the greatest reward."""
     _check_program(algorithm, LDPRSE)
     plan = heavy_plan(algorithm, _HORIZON, instance, instance.n_arms, 1)
     least = 0.0 if algorithm.schedule in ("non-negative", "one-bit") else -plan.bound
@@ -244,30 +218,6 @@ def audit_epoch(
 
     The neighbour's last sample is the least one. The estimate determines the released sum, and
     above both sums the ratio of the noise densities is constant.
-
-    Parameters
-    ----------
-    rule : DPHoeffdingStop
-        Of this class, not a subclass.
-    instance : HeavyTailInstance, optional
-        Unused: samples have a bounded range.
-    guarantee : PrivacyGuarantee, optional
-        Declared guarantee; by default that of the rule.
-
-    Returns
-    -------
-    Audit
-        The verdict, with the loss of the release.
-
-    Raises
-    ------
-    ValueError
-        If the distribution of `rule` is not known.
-
-    Examples
-    --------
-    >>> audit_epoch(DPHoeffdingStop(2.0, 0.5, 0.05)).epsilon_lower
-    2.0
     """
     _check_program(rule, DPHoeffdingStop)
     _check_given(instance, guarantee)
@@ -287,31 +237,6 @@ def audit_first_choice(
     Both arms have been pulled once, their bonuses are equal, and the larger of two truncated
     rewards wins, each with the noise of one node. In the worst case both are the largest possible,
     and one of them changes.
-
-    Parameters
-    ----------
-    algorithm : DPRUCB
-        Of this class, not a subclass.
-    instance : HeavyTailInstance
-        Bandit with the moment bound and order for the algorithm.
-    guarantee : PrivacyGuarantee, optional
-        Declared guarantee; by default that of the algorithm.
-
-    Returns
-    -------
-    Audit
-        The verdict, with the loss of the third pull.
-
-    Raises
-    ------
-    ValueError
-        If the distribution of `algorithm` is not known.
-
-    Examples
-    --------
-    >>> instance = heavy_two_point(0.5, order=0.9)
-    >>> audit_first_choice(DPRUCB(epsilon=2.0), instance).verdict
-    'no violation found'
     """
     _check_program(algorithm, DPRUCB)
     tree = algorithm.plan(instance, 3).tree
@@ -332,30 +257,6 @@ def audit_look(
 
     Arm 1 leads by all rewards, except for one of arm 0 on the neighbour: the ratio is largest for
     the event that arm 0 is chosen all the same (:prf:ref:`prop-elimination-tight`).
-
-    Parameters
-    ----------
-    algorithm : ExploreThenCommit
-        Of this class, not a subclass.
-    instance : HeavyTailInstance, optional
-        Unused: rewards are in [0, 1].
-    guarantee : PrivacyGuarantee, optional
-        Declared guarantee; by default that of the algorithm.
-
-    Returns
-    -------
-    Audit
-        The verdict, with the loss of the choice.
-
-    Raises
-    ------
-    ValueError
-        If the distribution of `algorithm` is not known.
-
-    Examples
-    --------
-    >>> round(audit_look(ExploreThenCommit(epsilon=1.0, per_arm=32)).epsilon_lower, 3)
-    0.97
     """
     _check_program(algorithm, ExploreThenCommit)
     _check_given(instance, guarantee)

@@ -147,19 +147,7 @@ class Candidate:
         return 0.0 if self.event is None else self.event.promise
 
     def look(self, program: Program, n: int, plan: SearchPlan, share: float = 0.0) -> None:
-        """Run more, and choose an event anew.
-
-        Parameters
-        ----------
-        program : Program
-            The program to run.
-        n : int
-            Runs on each table.
-        plan : SearchPlan
-            Extent of the search.
-        share : float
-            Least share of the runs in a cell.
-        """
+        """Run more, and choose an event anew."""
         program.load(self.pair)
         half = max(n // 2, 10)
         found = [program.sample(half, self.move, side) for side in (RARE, LIKELY)]
@@ -170,15 +158,7 @@ class Candidate:
         self.event = choose_event(self.grown, self.tested, plan.n_tests, plan.failure, delta, share)
 
     def align(self, program: Program, plan: SearchPlan) -> None:
-        """Refine the move, and drop the runs with the old one.
-
-        Parameters
-        ----------
-        program : Program
-            The program to run.
-        plan : SearchPlan
-            Extent of the search.
-        """
+        """Refine the move, and drop the runs with the old one."""
         program.load(self.pair)
         self.move = align(program, self.move, plan.unit, 16, 3)[1]
         self.grown = self.tested = self.event = None
@@ -238,20 +218,6 @@ def search_pairs(program: Program, plan: SearchPlan, rng: Rng) -> Candidate:
     finds losses near the promise. The other changes rewards of every arm at places where a run's
     requests begin or end (`pairs_everywhere`), at first without a move; it finds missing noise.
     Runs are allocated by sequential halving: each round keeps the best third.
-
-    Parameters
-    ----------
-    program : Program
-        The program to run.
-    plan : SearchPlan
-        Extent of the search.
-    rng : numpy.random.Generator
-        Source of randomness for the flips of single rewards and the order of pairs.
-
-    Returns
-    -------
-    Candidate
-        The best one; it has no event if no reward changes anything.
     """
     if plan.begin is not None and plan.fixed:
         return _on(program, plan, plan.begin)

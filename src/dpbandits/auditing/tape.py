@@ -241,12 +241,7 @@ class Tapes:
     def put(self, keys: Keys, n_arms: int) -> None:
         """Insert tapes; the next word drawn is the first word of the first tape.
 
-        Parameters
-        ----------
-        keys : numpy.ndarray of uint64, shape (n, 2)
-            The tapes, at most `CHUNK`.
-        n_arms : int
-            Number of arms K.
+        Shapes: `keys` (n, 2).
         """
         n, whole = len(keys), self._whole
         self._words[_KEYS : _KEYS + 2 * n] = keys.ravel()
@@ -257,17 +252,7 @@ class Tapes:
         self.read[: n_arms + 1] = 0
 
     def use(self, move: Move, change: float, arm: int) -> None:
-        """Set the move from now on.
-
-        Parameters
-        ----------
-        move : Move
-            The move.
-        change : float
-            Factor on its shifts: the change of the sum to which the noise is added.
-        arm : int
-            The arm whose rewards are counted.
-        """
+        """Set the move from now on."""
         used = move, change, arm
         if used == self._used:
             return
@@ -281,30 +266,14 @@ class Tapes:
     def log_weights(self, n: int) -> Floats:
         """Return log w of the first `n` runs, a copy.
 
-        Parameters
-        ----------
-        n : int
-            Number of runs.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (n,)
-            The logarithms.
+        Shapes: the result (n,).
         """
         return self._numbers[_WEIGHTS : _WEIGHTS + n].copy()
 
     def used(self, n: int) -> Ints:
         """Return the number of words drawn by each of the first `n` runs, a copy.
 
-        Parameters
-        ----------
-        n : int
-            Number of runs.
-
-        Returns
-        -------
-        numpy.ndarray of int, shape (n,)
-            The numbers.
+        Shapes: the result (n,).
         """
         return self._whole[_USED : _USED + n].copy()
 
@@ -312,17 +281,7 @@ class Tapes:
 def new_keys(source: Rng, n: int) -> Keys:
     """Draw tapes: each is a separate SplitMix64 sequence (Steele, Lea & Flood 2014).
 
-    Parameters
-    ----------
-    source : numpy.random.Generator
-        Source of randomness.
-    n : int
-        Number of tapes.
-
-    Returns
-    -------
-    numpy.ndarray of uint64, shape (n, 2)
-        The first word and the step of each; steps are odd.
+    Shapes: the result (n, 2).
     """
     keys: Keys = source.integers(0, 2**64, (n, 2), dtype=np.uint64)
     keys[:, 1] |= np.uint64(1)

@@ -101,48 +101,18 @@ class Program:
         return self._n_values is not None and self._n_values >= _SEVERAL
 
     def declared(self, n_pulls: int) -> PrivacyGuarantee:
-        """Return the declared guarantee of the subject.
-
-        Parameters
-        ----------
-        n_pulls : int
-            Length of the tables.
-
-        Returns
-        -------
-        PrivacyGuarantee
-            The guarantee.
-        """
+        """Return the declared guarantee of the subject."""
         return replace(self.subject, n_pulls=n_pulls).guarantee
 
     @property
     def pair(self) -> TablePair:
-        """The loaded pair.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """The loaded pair."""
         if self._loaded is None:
             raise ValueError("pair=None is loaded; allowed: a TablePair, by load(pair)")
         return self._loaded
 
     def load(self, pair: TablePair, check: bool = True) -> None:
-        """Load a pair of tables.
-
-        Parameters
-        ----------
-        pair : TablePair
-            The tables.
-        check : bool
-            Whether to repeat a run even if enough will be repeated at the end.
-
-        Raises
-        ------
-        ValueError
-            If the subject cannot be run on them, or keeps state.
-        """
+        """Load a pair of tables."""
         if pair is self._loaded:
             return
         self._loaded, self._n_values = pair, self._widths.get(pair.table.shape)
@@ -173,18 +143,7 @@ class Program:
             self._n_values = self._widths[pair.table.shape] = max(sizes)
 
     def check_first(self, pair: TablePair) -> None:
-        """Repeat a run before any other is made, and restore tapes and counts.
-
-        Parameters
-        ----------
-        pair : TablePair
-            Tables of the run.
-
-        Raises
-        ------
-        ValueError
-            If the subject cannot be run on them, or keeps state.
-        """
+        """Repeat a run before any other is made, and restore tapes and counts."""
         kept = self.source.bit_generator.state, self.runs, self.coverage
         self.coverage = Coverage()
         try:
@@ -215,13 +174,7 @@ class Program:
             )
 
     def check_state(self) -> None:
-        """Repeat the first runs on the first pairs.
-
-        Raises
-        ------
-        ValueError
-            If they differ: the subject keeps state.
-        """
+        """Repeat the first runs on the first pairs."""
         for witness in self._witnesses:
             self.load(witness.pair)
             self._repeat(witness, f"{self.runs} runs later")
@@ -229,15 +182,7 @@ class Program:
     def requests(self, tables: Sequence[Floats]) -> list[list[tuple[int, int]]]:
         """Return the requests of runs of the target's own program, two on each table.
 
-        Parameters
-        ----------
-        tables : sequence of numpy.ndarray of float, shape (K, N)
-            The tables.
-
-        Returns
-        -------
-        list of list of (int, int)
-            For each run arms and numbers of rewards, in order.
+        Shapes: `tables` (K, N).
         """
         found = []
         self._tapes.use(STILL, 0.0, 0)
@@ -252,37 +197,14 @@ class Program:
     def new_keys(self, n: int) -> Keys:
         """Draw new tapes.
 
-        Parameters
-        ----------
-        n : int
-            Number of tapes.
-
-        Returns
-        -------
-        numpy.ndarray of uint64, shape (n, 2)
-            The tapes.
+        Shapes: the result (n, 2).
         """
         return new_keys(self.source, n)
 
     def run(self, keys: Keys, *sides: tuple[int, Move]) -> list[tuple[Floats, Floats]]:
         """Run on tapes, each of them on the sides in turn.
 
-        Parameters
-        ----------
-        keys : numpy.ndarray of uint64, shape (n, 2)
-            The tapes.
-        *sides : tuple of (int, Move)
-            Side of the pair, and the move there.
-
-        Returns
-        -------
-        list of tuple of (numpy.ndarray, numpy.ndarray)
-            For each side its outputs, shape (n, d), and the weights of its runs, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If the subject rejects the tables.
+        Shapes: `keys` (n, 2).
         """
         size = CHUNK if all(self._loops) else 1
         parts: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in sides]
@@ -319,43 +241,11 @@ class Program:
         return counts, values, tapes.log_weights(n)
 
     def sample(self, n: int, move: Move, moved: int) -> Seen:
-        """Run on new tapes.
-
-        Parameters
-        ----------
-        n : int
-            Number of tapes.
-        move : Move
-            The move.
-        moved : int
-            The moved side.
-
-        Returns
-        -------
-        Seen
-            The outputs on both sides, differences of released values included, and the weights of
-            the moved side.
-        """
+        """Run on new tapes."""
         return self._seen(self.new_keys(n), move, moved)
 
     def sample_in_parts(self, n: int, move: Move, moved: int) -> Iterator[Seen]:
-        """Run on new tapes, part by part: the outputs of `sample`, in the same order.
-
-        Parameters
-        ----------
-        n : int
-            Number of tapes.
-        move : Move
-            The move.
-        moved : int
-            The moved side.
-
-        Yields
-        ------
-        Seen
-            The outputs of the next runs. Parts have even sizes, so that the tables alternate as in
-            one part.
-        """
+        """Run on new tapes, part by part: the outputs of `sample`, in the same order."""
         keys, start = self.new_keys(n), 0
         most, least = (2 * CHUNK,) * 2 if all(self._loops) else (_LARGEST_PART, _FIRST_PART)
         while start < n:

@@ -57,26 +57,7 @@ _Grid = Literal["sizes", "pulls"]
 
 @kernel(error_model="numpy")
 def least_estimate(mean: float, n: float, k: float, epsilon: float, level: float) -> float:
-    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, from below up to rounding.
-
-    Parameters
-    ----------
-    mean : float
-        A mean, in [0, 1].
-    n : float
-        Number of rewards of the estimate, positive.
-    k : float
-        Number of its Laplace variables, of scale 1/ε each.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    level : float
-        Upper limit of the evidence.
-
-    Returns
-    -------
-    float
-        The estimate x.
-    """
+    """Return min {x ≤ mean : n·d̃⁺(x, mean, k/n) ≤ level}, from below up to rounding."""
     if level <= 0.0 or mean <= 0.0:
         return mean
     step = math.sqrt(0.5 * level / n) + 2.0**-60
@@ -194,17 +175,7 @@ class Frame:
     def reaching(self, mean: float, thresholds: Floats) -> Floats:
         """Bound the probability that an arm's estimates reach thresholds.
 
-        Parameters
-        ----------
-        mean : float
-            Mean of the arm.
-        thresholds : numpy.ndarray of float, shape (times, J)
-            Thresholds for the estimates, at each time and after each batch.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (times, J)
-            The probabilities, at most 1.
+        Shapes: `thresholds`, the result (times, J).
         """
         reached: Floats = _probabilities(mean, thresholds, self.rewards, self.noises, self.epsilon)
         return reached
@@ -212,35 +183,14 @@ class Frame:
     def pulls(self, likely: Floats, lost: Floats | float = 0.0) -> Floats:
         """Bound E N_a, the pulls of a suboptimal arm.
 
-        Parameters
-        ----------
-        likely : numpy.ndarray of float, shape (times, J) or (J,)
-            p_j + q_j: probabilities that the arm is pulled after each batch.
-        lost : numpy.ndarray of float, shape (J,), or float
-            Pulls lost in each state of the best arm.
-
-        Returns
-        -------
-        numpy.ndarray of float, shape (times,)
-            The bound.
+        Shapes: `likely` (times, J); `lost` (J,); the result (times,).
         """
         result: Floats = 1.0 + np.sum(self.room * np.minimum(likely, 1.0), axis=1)
         result += np.sum((self.ends <= self.at[:, None]) * lost, axis=1)
         return np.minimum(result, self.at)
 
     def regret(self, pulls: Callable[[float], Floats]) -> float | Floats:
-        """Sum the regret of all suboptimal arms.
-
-        Parameters
-        ----------
-        pulls : callable
-            Maps a mean to a bound on E N_a, shape (times,).
-
-        Returns
-        -------
-        float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times.
-        """
+        """Sum the regret of all suboptimal arms."""
         total = np.zeros(self.at.size)
         lower = self.means[self.means < self.best]
         for mean, arms in zip(*np.unique(lower, return_counts=True), strict=True):
@@ -262,20 +212,7 @@ class Frame:
         only pairs near each other are added up one by one. And since q_j ≤ J·f(log(e_j + K − 1)),
         this bound replaces q_j from where it adds less than 2⁻⁵⁴ of a pull.
 
-        Parameters
-        ----------
-        thresholds : numpy.ndarray of float, shape (times, J)
-            Thresholds for the estimates, at each time and after each batch.
-        failure : callable
-            The function f, of arrays.
-        least : numpy.ndarray of float, shape (J,), optional
-            Value that f exceeds, after each batch of the best arm, if the index can fail; 0 by
-            default.
-
-        Returns
-        -------
-        float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times.
+        Shapes: `thresholds` (times, J); `least` (J,).
         """
         ends, others, count = self.ends, self.means.size - 1, self.ends.size
         floors = np.zeros(count) if least is None else least
@@ -300,18 +237,7 @@ class Frame:
         return self.regret(lambda mean: self.pulls(self.reaching(mean, thresholds) + q))
 
     def regret_at_levels(self, pulls: Callable[[float, float], Floats]) -> float | Floats:
-        """Bound the regret by the minimum over some levels y.
-
-        Parameters
-        ----------
-        pulls : callable
-            Maps a mean μ_a and a level y to a bound on E N_a, shape (times,).
-
-        Returns
-        -------
-        float or numpy.ndarray of float
-            The bound, in units of reward, of the shape of the times.
-        """
+        """Bound the regret by the minimum over some levels y."""
 
         def least(mean: float) -> Floats:
             levels = (self.best - share * (self.best - mean) for share in _SHARES)

@@ -58,24 +58,7 @@ _FiniteBudget = Annotated[
 def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
     """Return gaps or means, numbers from 0 to `high`, as an array of at least one axis.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    values : array_like of float, shape (K,) or ()
-        Its value.
-    high : float
-        Largest allowed number.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If `values` is not a list of such numbers.
+    Shapes: `values`, the result (K,).
     """
     array = np.atleast_1d(check_values(name, values, 0.0, high))
     if array.ndim > 1:
@@ -86,25 +69,7 @@ def check_arms(name: str, values: ArrayLike, high: float = 1.0) -> Floats:
 
 
 def check_times(horizon: float, times: ArrayLike | None) -> Floats:
-    """Check the horizon, and return the times at which to evaluate a bound.
-
-    Parameters
-    ----------
-    horizon : float
-        Horizon T > 0.
-    times : array_like of float, optional
-        Numbers of pulls, at least 0; by default the horizon alone.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        The times, of the shape of `times`.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
+    """Check the horizon, and return the times at which to evaluate a bound."""
     horizon = check_positive("horizon", horizon)
     return np.asarray(horizon) if times is None else check_values("times", times, 0.0, _LARGEST)
 
@@ -261,21 +226,7 @@ def regret_of_pulls(
 
     Σ Δ_a n_a under these limits and Σ n_a ≤ t is largest if the largest gaps come first.
 
-    Parameters
-    ----------
-    gaps : numpy.ndarray of float, shape (K,)
-        Gaps of all arms, in units of reward.
-    pulls : callable
-        Maps a gap to the most pulls of an arm with that gap.
-    failure : float
-        Probability that an arm has more pulls than that.
-    at : numpy.ndarray of float
-        Times t at which to evaluate the bound.
-
-    Returns
-    -------
-    float or numpy.ndarray of float
-        The bound, of the shape of `at`.
+    Shapes: `gaps` (K,).
     """
     positive = gaps[gaps > 0]
     distinct, which = np.unique(positive, return_inverse=True)
@@ -286,21 +237,7 @@ def regret_of_pulls(
 def regret_of_most_pulls(gaps: Floats, most: Floats, failure: float, at: Floats) -> Any:
     """Bound the regret: at most `most` pulls of each arm, or, with `failure`, the worst arm.
 
-    Parameters
-    ----------
-    gaps : numpy.ndarray of float, shape (m,)
-        Gaps of the suboptimal arms, in units of reward.
-    most : numpy.ndarray of float, shape (m,)
-        Most pulls of each arm.
-    failure : float
-        Probability that an arm has more pulls than that.
-    at : numpy.ndarray of float
-        Times t at which to evaluate the bound.
-
-    Returns
-    -------
-    float or numpy.ndarray of float
-        The bound, of the shape of `at`.
+    Shapes: `gaps`, `most` (m,).
     """
     order = np.argsort(-gaps)
     spent = np.minimum(np.cumsum(most[order]), at[..., None])

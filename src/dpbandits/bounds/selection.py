@@ -33,26 +33,7 @@ def selection_probabilities(
     Each arm is given to `per_arm` patients, and each count of successes gets Laplace noise of scale
     1/ε; ties without noise are broken at random. Several arms may be best.
 
-    Parameters
-    ----------
-    source : BernoulliInstance or FinitePopulation
-        Source of the patients: independent ones of an instance, or a population without
-        replacement.
-    per_arm : int
-        Patients of each arm, from 1 to 10^6, and at most the size of a population.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no noise.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        The probabilities, each by quadrature to about 10 digits.
-
-    Examples
-    --------
-    >>> from dpbandits.rewards.instances import bernoulli
-    >>> selection_probabilities(bernoulli([1.0, 0.5]), 3).round(9).tolist()
-    [0.9375, 0.0625]
+    Shapes: the result (K,).
     """
     laws = _count_laws(source, per_arm)
     found: dict[bytes, float] = {}  # arms of equal distribution have equal probability

@@ -63,23 +63,7 @@ def _check_mean(mean: float, half_range: float) -> float:
 
 
 def check_law(law: Law) -> float:
-    """Return |μ|/R of a law.
-
-    Parameters
-    ----------
-    law : Law
-        The law.
-
-    Returns
-    -------
-    float
-        |μ|/R, from 10⁻¹⁰⁰ to 1.
-
-    Raises
-    ------
-    ValueError
-        If it is not a law, or its mean is 0 or almost 0.
-    """
+    """Return |μ|/R of a law."""
     check_kind("law", law, Law, "two_point(0.1)")
     return _check_mean(law.mean, law.half_range)
 
@@ -434,22 +418,7 @@ def private_stopping_lower_bound(
 
 @checked_arguments
 def mixture_rate(share: _Share, rest: _Share, epsilon: Budget) -> float:
-    """Return log 1/(1 − d(1 − e^(−ε))): the evidence of one sample for P against (1 − d)P + dS.
-
-    Parameters
-    ----------
-    share : float
-        d, in [0, 1].
-    rest : float
-        1 − d, which may be known more precisely.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The rate, ``inf`` for d = 1 and ε = ∞.
-    """
+    """Return log 1/(1 − d(1 − e^(−ε))): the evidence of one sample for P against (1 − d)P + dS."""
     kept = rest + share * math.exp(-epsilon)
     if kept > 0.5:
         return -math.log1p(share * math.expm1(-epsilon))

@@ -135,12 +135,6 @@ def plain(value: Any) -> Any:
     """Turn configurations, arrays and paths into values for JSON.
 
     A number that JSON lacks is written as a word: "inf", "-inf", "nan".
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> plain({"epsilon": np.inf, "algorithm": dpb.DPSE(0.5)})
-    {'epsilon': 'inf', 'algorithm': {'name': 'DPSE', 'epsilon': 0.5, 'beta': None}}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}

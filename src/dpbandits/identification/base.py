@@ -84,29 +84,7 @@ class TableDecisions(NamedTuple):
 
 
 def check_unique_best_arm(instance: object) -> BernoulliInstance:
-    """Raise unless given an instance with rewards of 0 or 1 and a single best arm.
-
-    Parameters
-    ----------
-    instance : object
-        What should be one.
-
-    Returns
-    -------
-    BernoulliInstance
-        The instance.
-
-    Raises
-    ------
-    ValueError
-        If it is not, or several arms have the largest mean.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> check_unique_best_arm(dpb.instances.bernoulli([0.5, 0.4])).best_arm
-    0
-    """
+    """Raise unless given an instance with rewards of 0 or 1 and a single best arm."""
     if not isinstance(instance, BernoulliInstance):
         raise ValueError(
             f"instance={instance!r} is not an instance for identification; allowed: one with "

@@ -131,29 +131,7 @@ def _only_side(n: float, k: float, beyond: float, odds: float, epsilon: float) -
 
 @kernel
 def log_density(n: float, x: float, u: float, epsilon: float) -> float:
-    """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass.
-
-    Parameters
-    ----------
-    n : float
-        Number of rewards, at least 1.
-    x : float
-        The released value.
-    u : float
-        Mean of the arm, in [0, 1].
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The logarithm.
-
-    Examples
-    --------
-    >>> log_density(10.0, 3.0, 0.0, 2.0) == math.log(2.0 / 2) - 2.0 * 3.0
-    True
-    """
+    """Return log f_{n,u}(x), the density of Bin(n, u) + Lap(1/ε) at x, or for ε = ∞ the mass."""
     v = 1.0 - u
     if epsilon == math.inf:
         if u == 0.0 or v == 0.0:
@@ -237,25 +215,7 @@ def _rounding(value: float, slack: float) -> float:
 def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> tuple[int, float]:
     """Add the last of an arm's batches to its table.
 
-    Parameters
-    ----------
-    rows : numpy.ndarray of float, shape (4, CAPACITY)
-        The table; updated in place.
-    size : int
-        Number of its knots.
-    ns : numpy.ndarray of float, shape (J,)
-        Sizes of the batches.
-    xs : numpy.ndarray of float, shape (J,)
-        Their released values.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    size : int
-        Number of knots.
-    slack : float
-        Bound on the error of log L, besides 10⁻¹⁵ of its size.
+    Shapes: `rows` (4, CAPACITY); `ns`, `xs` (J,).
     """
     knots, values = rows[0], rows[1]
     for i in range(size):
@@ -272,19 +232,7 @@ def take_in(rows: Floats, size: int, ns: Floats, xs: Floats, epsilon: float) -> 
 def table_of(rows: Floats, size: int, slack: float) -> Table:
     """Return the table whose knots are the first `size`.
 
-    Parameters
-    ----------
-    rows : numpy.ndarray of float, shape (4, CAPACITY)
-        Knots, log L there, lower ends and slopes of the chords.
-    size : int
-        Number of knots.
-    slack : float
-        Bound on the error of log L, besides 10⁻¹⁵ of its size.
-
-    Returns
-    -------
-    tuple
-        The table.
+    Shapes: `rows` (4, CAPACITY).
     """
     return rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size], slack
 
@@ -401,16 +349,6 @@ def peak(table: Table) -> float:
     """Return the maximiser of the likelihood.
 
     It is the vertex of the parabola through the largest knot and its neighbours.
-
-    Parameters
-    ----------
-    table : tuple
-        The table of an arm's likelihood.
-
-    Returns
-    -------
-    float
-        The place, in [0, 1].
     """
     knots, values = table[0], table[1]
     i = int(np.argmax(values))
@@ -434,26 +372,7 @@ def _gap_range(distance: float) -> tuple[int, int]:
 
 @kernel
 def least(better: Table, worse: Table, n_arms: int, enough: float) -> tuple[float, float]:
-    """Return approximately the least log E on the diagonal, or one below `enough`.
-
-    Parameters
-    ----------
-    better : tuple
-        Table of the arm that may be better.
-    worse : tuple
-        Table of the arm that may be worse.
-    n_arms : int
-        Number K of all arms.
-    enough : float
-        Value below which the search ends.
-
-    Returns
-    -------
-    lowest : float
-        The value; 0 if the arm that may be better has the smaller estimate.
-    place : float
-        Its place on the diagonal.
-    """
+    """Return approximately the least log E on the diagonal, or one below `enough`."""
     low, high = peak(worse), peak(better)
     if low >= high:
         return 0.0, low
@@ -506,28 +425,7 @@ def _exceeds(better: Table, worse: Table, n_arms: int, threshold: float, place: 
 def judge(
     better: Table, worse: Table, n_arms: int, threshold: float, enough: float
 ) -> tuple[bool, float]:
-    """Return whether log E certainly reaches a threshold for all u_c ≤ u_b, and its infimum.
-
-    Parameters
-    ----------
-    better : tuple
-        Table of the arm that may be better.
-    worse : tuple
-        Table of the arm that may be worse.
-    n_arms : int
-        Number K of all arms.
-    threshold : float
-        The threshold, positive.
-    enough : float
-        Value, at most the threshold, below which the search for the infimum ends.
-
-    Returns
-    -------
-    certain : bool
-        Whether cells certify it.
-    lowest : float
-        Approximate infimum, or a value above it that is below `enough`.
-    """
+    """Return whether log E certainly reaches a threshold for all u_c ≤ u_b, and its infimum."""
     lowest, place = least(better, worse, n_arms, enough)
     return lowest >= threshold and _exceeds(better, worse, n_arms, threshold, place), lowest
 
@@ -557,15 +455,7 @@ class ArmLikelihood:
         self._size, self._slack = START.size, 0.0
 
     def add(self, n: int, x: float) -> None:
-        """Add a batch.
-
-        Parameters
-        ----------
-        n : int
-            Number of its pulls, at least 1.
-        x : float
-            Its released value: the sum of its rewards, with noise.
-        """
+        """Add a batch."""
         self._batches = np.column_stack([self._batches, (n, x)])
         ns, xs = self._batches
         self._size, self._slack = take_in(self._rows, self._size, ns, xs, self.epsilon)
@@ -587,52 +477,12 @@ class ArmLikelihood:
 
 
 def log_evidence(better: ArmLikelihood, worse: ArmLikelihood, n_arms: int = 2) -> float:
-    """Return approximately the log evidence that one arm has a larger mean than another.
-
-    Parameters
-    ----------
-    better : ArmLikelihood
-        The arm that may be better.
-    worse : ArmLikelihood
-        The other.
-    n_arms : int
-        Number K of all arms.
-
-    Returns
-    -------
-    float
-        The logarithm.
-    """
+    """Return approximately the log evidence that one arm has a larger mean than another."""
     return float(least(better.table, worse.table, n_arms, -math.inf)[0])
 
 
 def is_better(
     better: ArmLikelihood, worse: ArmLikelihood, threshold: float, n_arms: int = 2
 ) -> bool:
-    """Return whether the evidence that one arm has a larger mean is certainly at least e^threshold.
-
-    Parameters
-    ----------
-    better : ArmLikelihood
-        The arm that may be better.
-    worse : ArmLikelihood
-        The other.
-    threshold : float
-        The threshold, positive.
-    n_arms : int
-        Number K of all arms.
-
-    Returns
-    -------
-    bool
-        Whether cells certify it.
-
-    Examples
-    --------
-    >>> good, bad = ArmLikelihood(1.0), ArmLikelihood(1.0)
-    >>> good.add(1000, 900.0)
-    >>> bad.add(1000, 100.0)
-    >>> is_better(good, bad, 10.0), is_better(bad, good, 10.0)
-    (True, False)
-    """
+    """Return whether the evidence for a larger mean is certainly at least e^threshold."""
     return bool(judge(better.table, worse.table, n_arms, threshold, threshold)[0])

@@ -191,17 +191,7 @@ def _allocation_with(means: Floats, epsilon: float, total: float) -> tuple[float
 def adapted_share_kernel(means: Floats, epsilon: float) -> float:
     """Return `adapted_share` without checks, for compiled loops.
 
-    Parameters
-    ----------
-    means : numpy.ndarray of float, shape (K,)
-        Estimates of the means.
-    epsilon : float
-        Privacy budget ε.
-
-    Returns
-    -------
-    float
-        The share.
+    Shapes: `means` (K,).
     """
     ordered = np.minimum(np.maximum(means, 0.0), 1.0)
     for k in range(1, ordered.size):  # decreasing; Numba takes three seconds to compile `np.sort`
@@ -285,30 +275,7 @@ def characteristic_time(
 def adapted_share(means: ArrayLike, epsilon: float) -> float:
     """Return the best arm's share in the allocation that attains T*_ε, from 1/K to 1 − 1/K.
 
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        Estimates of the means, which are first clipped to [0, 1]. If several are then the largest,
-        the share is ½.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The share.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two means, or one is not a number.
-
-    Examples
-    --------
-    >>> round(adapted_share([0.75, 0.7, 0.7, 0.7, 0.7], 0.1), 3)
-    0.244
-    >>> adapted_share([1.2, 1.1, 0.4], 0.1)
-    0.5
+    Shapes: `means` (K,).
     """
     values = np.asarray(means, dtype=np.float64)
     if values.ndim != 1 or values.size < 2 or np.isnan(values).any():

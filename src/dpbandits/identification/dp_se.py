@@ -136,28 +136,7 @@ def left_by_whole_sums(
     noise: DiscreteLaplace,
     source: Rng | None,
 ) -> Ints:
-    """Play an epoch of DP-SE with integer sums and noise; return the remaining arms.
-
-    Parameters
-    ----------
-    rewards : Run
-        Source of rewards.
-    viable : numpy.ndarray of int
-        Arms that are viable.
-    plan : EpochPlan
-        The epoch.
-    rng : numpy.random.Generator
-        Source of the rounding of rewards to 0 or 1.
-    noise : DiscreteLaplace
-        Distribution of the noise.
-    source : numpy.random.Generator or None
-        Source of the noise; None for the operating system's secure generator.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Those whose noisy sum is at most 1 + ⌈R_e⌉·(2h_e + 2c_e) below the largest.
-    """
+    """Play an epoch of DP-SE with integer sums and noise; return the remaining arms."""
     counts = rewards.totals(viable, plan.pulls, rounded_by=rng).astype(np.int64)
     sums = np.array(noise.release(counts.tolist(), source))
     found: Ints = viable[sums.max() - sums <= plan.pulls * plan.threshold + 1]

@@ -346,21 +346,7 @@ def identify_many(
 def run_trial(algorithm: IdentificationAlgorithm, population: FinitePopulation, rng: Rng) -> Ending:
     """Run one trial, until the algorithm decides or an arm runs out of patients.
 
-    Parameters
-    ----------
-    algorithm : IdentificationAlgorithm
-        The algorithm.
-    population : FinitePopulation
-        The patients.
-    rng : numpy.random.Generator
-        Source of all randomness, including the order of the patients.
-
-    Returns
-    -------
-    recommendation : int
-        The arm, or −1 if an arm ran out of patients.
-    patients, failures : numpy.ndarray of int, each of shape (K,)
-        Patients of each arm, including those of open batches; and those whose outcome was 0.
+    Shapes: `patients`, `failures` (K,).
     """
     rewards = PopulationRewards(population, rng)
     best, patients = algorithm.draw(rewards, rng, population.total)

@@ -66,18 +66,7 @@ _Pair = Annotated[Pair, _check_pair]
 
 @kernel
 def gamma_tail_kernel(log_inverse: float) -> float:
-    """Return `gamma_tail_point` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    log_inverse : float
-        L, the logarithm of the inverse of the tail.
-
-    Returns
-    -------
-    float
-        The root, or 0 for L ≤ 0.
-    """
+    """Return `gamma_tail_point` without checks, for compiled loops."""
     if log_inverse <= 0.0:
         return 0.0
     # start above the root: 1 + c ≤ (1 + L)·e^√(2L) here
@@ -95,21 +84,6 @@ def gamma_tail_point(log_inverse: Annotated[float, between(-1e100, 1e100)]) -> f
     """Return c > 0 with (1 + c)·e^−c = e^−L, the tail of a Gamma variable of shape 2.
 
     As c − log(1 + c) is convex and increasing, Newton's method descends to the root.
-
-    Parameters
-    ----------
-    log_inverse : float
-        L, the logarithm of the inverse of the tail, from −10^100 to 10^100.
-
-    Returns
-    -------
-    float
-        The root, or 0 for L ≤ 0.
-
-    Examples
-    --------
-    >>> round(gamma_tail_point(10.0), 6), gamma_tail_point(0.0)
-    (12.610869, 0.0)
     """
     return float(gamma_tail_kernel(log_inverse))
 
@@ -119,27 +93,6 @@ def pair_constant(rule: str, delta: _Confidence, n_arms: ArmCount, exponent: _Ex
     """Return the part of a threshold for pairs of released batches that depends on δ, K and s.
 
     log((K − 1)·ζ(s)²/δ) for "chernoff", and 2·log(K·ζ(s)/δ) for "union".
-
-    Parameters
-    ----------
-    rule : {"chernoff", "union"}
-        The threshold: `chernoff_threshold` or `union_threshold`.
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    exponent : float
-        Exponent s of the sums over releases, from 1.001 to 100.
-
-    Returns
-    -------
-    float
-        The constant, to which s·log(k·k′) is added for the numbers k and k′ of releases.
-
-    Examples
-    --------
-    >>> round(pair_constant("union", 0.1, 2, 2.0), 4)
-    6.9869
     """
     zeta = scipy.special.zeta(exponent)
     if check_choice("rule", rule, PAIR_RULES) == "chernoff":
@@ -151,22 +104,7 @@ def pair_constant(rule: str, delta: _Confidence, n_arms: ArmCount, exponent: _Ex
 def pair_threshold_kernel(
     kind: int, constant: float, exponent: float, first: float, second: float
 ) -> float:
-    """Return `chernoff_threshold` or `union_threshold`, for compiled loops.
-
-    Parameters
-    ----------
-    kind : int
-        Index of "chernoff" or "union" in `RULES`.
-    constant, exponent : float
-        `pair_constant`, and its exponent s.
-    first, second : int
-        Numbers k and k′ of releases, at least 1.
-
-    Returns
-    -------
-    float
-        The threshold.
-    """
+    """Return `chernoff_threshold` or `union_threshold`, for compiled loops."""
     level = constant + exponent * math.log(float(first) * float(second))
     return gamma_tail_kernel(level) if kind == _CHERNOFF else level
 
@@ -179,27 +117,6 @@ def chernoff_threshold(
 
     A transportation cost of two arms, calibrated to their noise, above this threshold is sufficient
     evidence: :prf:ref:`thm-chernoff-correct`.
-
-    Parameters
-    ----------
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    first, second : int
-        Numbers k and k′ of releases of the two arms, at least 1.
-    exponent : float
-        Exponent s of the sums over releases, from 1.001 to 100.
-
-    Returns
-    -------
-    float
-        The threshold c, in nats.
-
-    Examples
-    --------
-    >>> round(chernoff_threshold(0.01, 5, 10, 10), 3), round(union_threshold(0.01, 5, 10, 10), 3)
-    (17.642, 21.154)
     """
     constant = pair_constant("chernoff", delta, n_arms, exponent)
     return float(pair_threshold_kernel(_CHERNOFF, constant, exponent, float(first), float(second)))
@@ -212,27 +129,6 @@ def union_threshold(
     """Return log(K·ζ(s)·k^s/δ) + log(K·ζ(s)·k′^s/δ), about 2·log(1/δ).
 
     The threshold by a union bound over the two arms: :prf:ref:`prop-union`.
-
-    Parameters
-    ----------
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    first, second : int
-        Numbers k and k′ of releases of the two arms, at least 1.
-    exponent : float
-        Exponent s of the sums over releases, from 1.001 to 100.
-
-    Returns
-    -------
-    float
-        The threshold, in nats.
-
-    Examples
-    --------
-    >>> round(union_threshold(0.01, 5, 1, 1), 3)
-    15.167
     """
     constant = pair_constant("union", delta, n_arms, exponent)
     return float(pair_threshold_kernel(_UNION, constant, exponent, float(first), float(second)))
@@ -240,20 +136,7 @@ def union_threshold(
 
 @kernel
 def mixture_threshold_kernel(delta: float, n_arms: int, first: float, second: float) -> float:
-    """Return `mixture_threshold` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    delta : float
-        Confidence δ.
-    n_arms, first, second : int
-        Number K of arms, and the pulls n and n′ of the two arms.
-
-    Returns
-    -------
-    float
-        The threshold.
-    """
+    """Return `mixture_threshold` without checks, for compiled loops."""
     union = math.log((n_arms - 1) / delta)
     return union + 0.5 * math.log(4.0 * first) + 0.5 * math.log(4.0 * second)
 
@@ -263,50 +146,13 @@ def mixture_threshold(delta: _Confidence, n_arms: ArmCount, first: Count, second
     """Return log((K − 1)/δ) + ½·log(4·n) + ½·log(4·n′), valid after every pull.
 
     Proof, by Krichevsky & Trofimov (1981): :prf:ref:`prop-free`.
-
-    Parameters
-    ----------
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    first, second : int
-        Pulls n and n′ of the two arms, at least 1.
-
-    Returns
-    -------
-    float
-        The threshold, in nats.
-
-    Examples
-    --------
-    >>> round(mixture_threshold(0.01, 5, 1000, 1000), 3)
-    14.286
     """
     return float(mixture_threshold_kernel(delta, n_arms, float(first), float(second)))
 
 
 @kernel
 def customary_threshold_kernel(delta: float, pulls: float) -> float:
-    """Return log((1 + log t)/δ), customary in experiments with Top Two, without a proof.
-
-    Parameters
-    ----------
-    delta : float
-        Confidence δ.
-    pulls : int
-        Pulls t of all arms.
-
-    Returns
-    -------
-    float
-        The threshold, in nats.
-
-    Examples
-    --------
-    >>> round(customary_threshold_kernel(0.01, 1000), 3)
-    6.673
-    """
+    """Return log((1 + log t)/δ), customary in experiments with Top Two, without a proof."""
     return math.log((1.0 + math.log(float(pulls))) / delta)
 
 
@@ -326,24 +172,7 @@ def _noise_log(delta: float, n_arms: int, k: float) -> float:
 def gaussian_threshold_kernel(
     kind: int, delta: float, epsilon: float, n_arms: int, releases: _Numbers, batches: _Numbers
 ) -> float:
-    """Return `gaussian_threshold` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    kind : int
-        Index of the word in `RULES`.
-    delta, epsilon : float
-        Confidence δ and privacy budget ε.
-    n_arms : int
-        Number K of arms.
-    releases, batches : tuple of int
-        The two arms' numbers of releases, and sizes of their last batches.
-
-    Returns
-    -------
-    float
-        The threshold.
-    """
+    """Return `gaussian_threshold` without checks, for compiled loops."""
     k, j = float(releases[0]), float(releases[1])  # floats: their products may exceed 64 bits
     n, m = batches
     if kind == _HEURISTIC:
@@ -380,32 +209,6 @@ def gaussian_threshold(
     - "published": one phase index, the larger of k and k′, for both:
       2C(½·log((K−1)ζ(2)k²/δ)) + … + (1/n + 1/n′)·log²(2Kζ(2)k²/δ)/ε²;
     - "heuristic": log(1/δ) + log(1 + log n) + log(1 + log n′) + (1/n + 1/n′)·log²(1/δ)/ε².
-
-    Parameters
-    ----------
-    kind : {"theoretical", "heuristic", "published"}
-        The threshold.
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    epsilon : float
-        Privacy budget ε > 0, ``inf`` included.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    releases : tuple of int
-        Numbers (k, k′) of releases of the two arms, at least 1.
-    batches : tuple of int
-        Sizes (n, n′) of their last batches, at least 1.
-
-    Returns
-    -------
-    float
-        The threshold, in nats.
-
-    Examples
-    --------
-    >>> kinds = "theoretical", "heuristic", "published"
-    >>> [round(gaussian_threshold(k, 0.01, 1.0, 5, (9, 9), (256, 256)), 2) for k in kinds]
-    [30.8, 8.53, 24.38]
     """
     place = RULES.index(check_choice("kind", kind, GAUSSIAN_RULES))
     sizes = float(batches[0]), float(batches[1])
@@ -416,22 +219,7 @@ def gaussian_threshold(
 def separate_threshold_kernel(
     delta: float, epsilon: float, n_arms: int, releases: _Numbers, batches: _Numbers
 ) -> float:
-    """Return `separate_threshold` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    delta, epsilon : float
-        Confidence δ and privacy budget ε.
-    n_arms : int
-        Number K of arms.
-    releases, batches : tuple of int
-        The two arms' numbers of releases, and sizes of their last batches.
-
-    Returns
-    -------
-    float
-        The gap.
-    """
+    """Return `separate_threshold` without checks, for compiled loops."""
     k, j = float(releases[0]), float(releases[1])
     n, m = batches
     width = math.sqrt(0.5 * (1 / n + 1 / m) * _sampling_log(delta, n_arms, k, j))
@@ -447,29 +235,6 @@ def separate_threshold(
 
     √(½(1/n + 1/n′)·log(2(K−1)ζ(2)²(kk′)²/δ)) + Σ log(2Kζ(2)k_i²/δ)/(n_i·ε). Proof: Hoeffding's
     inequality and the Laplace tails, added up as in :prf:ref:`prop-adap`.
-
-    Parameters
-    ----------
-    delta : float
-        Allowed probability δ in (0, 1) of a wrong recommendation.
-    epsilon : float
-        Privacy budget ε > 0, ``inf`` included.
-    n_arms : int
-        Number K ≥ 2 of arms.
-    releases : tuple of int
-        Numbers (k, k′) of releases of the two arms, at least 1.
-    batches : tuple of int
-        Sizes (n, n′) of their last batches, at least 1.
-
-    Returns
-    -------
-    float
-        The gap, in units of a reward.
-
-    Examples
-    --------
-    >>> round(separate_threshold(0.01, 1.0, 5, (9, 9), (256, 256)), 4)
-    0.3458
     """
     sizes = float(batches[0]), float(batches[1])
     return float(separate_threshold_kernel(delta, epsilon, n_arms, releases, sizes))

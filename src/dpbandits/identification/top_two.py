@@ -94,21 +94,5 @@ class TopTwo(IdentificationAlgorithm):
 
 
 def kl(x: float, y: float) -> float:
-    """Return the relative entropy of two Bernoulli distributions.
-
-    Parameters
-    ----------
-    x, y : float
-        Their means, in [0, 1].
-
-    Returns
-    -------
-    float
-        kl(x, y), in nats.
-
-    Examples
-    --------
-    >>> round(kl(0.5, 0.25), 4)
-    0.1438
-    """
+    """Return the relative entropy of two Bernoulli distributions."""
     return float(d_eps_kernel(x, y, math.inf))

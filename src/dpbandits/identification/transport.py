@@ -100,24 +100,7 @@ def _clip(x: float) -> float:
 
 @kernel(error_model="numpy")
 def place(y: float, z: float, mean_a: float, mean_b: float) -> tuple[float, float, float, float]:
-    """Return u and 1 − u, and the distances of u from both means, for a position between them.
-
-    Parameters
-    ----------
-    y : float
-        Distance of u from max(x_b, 0).
-    z : float
-        Distance of u from min(x_a, 1).
-    mean_a : float
-        The larger mean x_a.
-    mean_b : float
-        The smaller mean x_b.
-
-    Returns
-    -------
-    u, uc, gap_a, gap_b : float
-        u, 1 − u, x_a − u and u − x_b.
-    """
+    """Return u and 1 − u, and the distances of u from both means, for a position between them."""
     low, high = _clip(mean_b), _clip(mean_a)
     return low + y, (1.0 - high) + z, (mean_a - high) + z, (low - mean_b) + y
 
@@ -207,32 +190,7 @@ def _weighted(weight: float, divergence: float) -> float:
 def transportation_cost_kernel(
     mean_a: float, mean_b: float, weight_a: float, weight_b: float, epsilon: float
 ) -> tuple[float, float, float, float]:
-    """Return W, its minimiser, and its slopes by the weights; numbers are not checked.
-
-    Parameters
-    ----------
-    mean_a : float
-        x_a: a true mean, or an estimate, which can be any real number.
-    mean_b : float
-        x_b: a true mean, or an estimate, which can be any real number.
-    weight_a : float
-        w_a ≥ 0.
-    weight_b : float
-        w_b ≥ 0.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    cost : float
-        W.
-    u : float
-        Its minimiser.
-    part_a : float
-        d⁻(x_a, u).
-    part_b : float
-        d⁺(x_b, u).
-    """
+    """Return W, its minimiser, and its slopes by the weights; numbers are not checked."""
     if mean_a <= mean_b:
         return 0.0, _clip(mean_a), 0.0, 0.0
     u = _at_an_end(mean_a, mean_b, weight_a, weight_b)
@@ -407,38 +365,6 @@ def calibrated_cost_kernel(
     """Return W̃, its minimiser, tilts and slopes, for single numbers and without checks.
 
     For ε ≥ 10^80, r_a = r_b = 0 or x_a ≤ x_b the tilts are 0, and everything else is that of W.
-
-    Parameters
-    ----------
-    mean_a : float
-        x_a: a true mean, or an estimate, which can be any real number.
-    mean_b : float
-        x_b: a true mean, or an estimate, which can be any real number.
-    weight_a : float
-        w_a ≥ 0.
-    weight_b : float
-        w_b ≥ 0.
-    ratio_a : float
-        r_a ≥ 0: Laplace variables of scale 1/ε per reward in the estimate x_a.
-    ratio_b : float
-        r_b ≥ 0: the same in the estimate x_b.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` is allowed.
-    start : SaddleStart
-        Start of the search.
-
-    Returns
-    -------
-    cost : float
-        W̃.
-    u : float
-        Its minimiser.
-    tilt_a, tilt_b : float
-        The tilts λ/ε.
-    part_a : float
-        d̃⁻(x_a, u, r_a).
-    part_b : float
-        d̃⁺(x_b, u, r_b).
     """
     if mean_a <= mean_b or epsilon >= ENDLESS or ratio_a + ratio_b == 0.0:
         cost, u, part_a, part_b = transportation_cost_kernel(

@@ -215,23 +215,7 @@ class RunningCounter:
         self._released = 0.0
 
     def add(self, x: float) -> float:
-        """Take one stream element and return the private sum of the stream so far.
-
-        Parameters
-        ----------
-        x : float
-            The element, within the mechanism's `bounds`.
-
-        Returns
-        -------
-        float
-            The private sum.
-
-        Raises
-        ------
-        ValueError
-            If `x` is out of its range, or the stream longer than the mechanism allows.
-        """
+        """Take one stream element and return the private sum of the stream so far."""
         n, horizon = self._length + 1, getattr(self._mechanism, "horizon", math.inf)
         if n > horizon:
             raise ValueError(
@@ -1035,27 +1019,7 @@ def next_hybrid_noise(
     The noise at n adds it to the noise at n without its lowest set bit, or, at a power of two, to
     the noise at the power of two before.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    block_scale : float
-        Scale 1/ε₁ of the variable of a block.
-    level_scale : float
-        Scale 1/ε₂ of the variable of a node, over the number of levels of its tree.
-    state : numpy.ndarray of float, shape (K, 65)
-        ``state[b, j]``: the noise at the latest n with j as its lowest set bit in the counter of
-        arm b, and ``state[b, 64]``: the number k of levels of the present tree. Zeros at the
-        start; updated in place.
-    arm : int
-        Arm, from 0 to K − 1.
-    n : int
-        Number of elements of its counter, this one included.
-
-    Returns
-    -------
-    float
-        Noise of the arm's sum, in units of the stream.
+    Shapes: `state` (K, 65).
     """
     level = lowest_level(n)
     rest = n & (n - 1)

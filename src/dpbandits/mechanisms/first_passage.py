@@ -39,23 +39,7 @@ TREE_LEVELS = 64
 
 @kernel(borrows=True)
 def lowest_level(n: int) -> int:
-    """Return the position of the lowest set bit of n: the level of the node that ends at n.
-
-    Parameters
-    ----------
-    n : int
-        A number from 1.
-
-    Returns
-    -------
-    int
-        The position, from 0.
-
-    Examples
-    --------
-    >>> [lowest_level(n) for n in range(1, 9)]
-    [0, 1, 0, 2, 0, 1, 0, 3]
-    """
+    """Return the position of the lowest set bit of n: the level of the node that ends at n."""
     return trailing_zeros(n)
 
 
@@ -63,19 +47,7 @@ def lowest_level(n: int) -> int:
 def prefix_noise_at(prefix_noise: Floats, arm: int, n: int) -> float:
     """Return the stored noise of the arm's prefix of length n, 0 for the empty prefix.
 
-    Parameters
-    ----------
-    prefix_noise : numpy.ndarray of float, shape (K, 64)
-        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j.
-    arm : int
-        Arm, from 0 to K − 1.
-    n : int
-        Length of the prefix, from 0.
-
-    Returns
-    -------
-    float
-        The noise, in units of the stream.
+    Shapes: `prefix_noise` (K, 64).
     """
     if n == 0:
         return 0.0
@@ -89,24 +61,7 @@ def next_prefix_noise(rng: Rng, node_scale: float, prefix_noise: Floats, arm: in
 
     The prefix that n extends (n without its lowest set bit) is always stored.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the node.
-    node_scale : float
-        Scale λ of the node's Laplace variable, in units of the stream.
-    prefix_noise : numpy.ndarray of float, shape (K, 64)
-        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j;
-        updated in place.
-    arm : int
-        Arm, from 0 to K − 1.
-    n : int
-        Number of the pull, from 1.
-
-    Returns
-    -------
-    float
-        Noise of the prefix of length n.
+    Shapes: `prefix_noise` (K, 64).
     """
     noise = prefix_noise_at(prefix_noise, arm, n & (n - 1)) + laplace(rng, node_scale)
     prefix_noise[arm, lowest_level(n)] = noise
@@ -167,30 +122,6 @@ def first_passage_table(
         H_{j+1}(d) = H_j(d) + (1 − H_j(d)) W_j(d),        H_0(d) = 0 for d ≥ 1.
 
     All terms are non-negative, so the relative error is a few units of rounding per level.
-
-    Parameters
-    ----------
-    cell_width : float
-        Width h > 0 of a cell, in units of the scale of a node.
-    n_cells : int
-        Largest room D ≥ 1, in cells.
-    max_level : int
-        Largest level J ≥ 0.
-    ratio : float
-        κ ≥ 1, the ratio of the largest scale of a stretch to the smallest.
-
-    Returns
-    -------
-    FirstPassageTable
-        The table; its arrays are read-only.
-
-    Examples
-    --------
-    Two leaves: the second fails when its one node, lowered, falls by more than the room.
-
-    >>> table = first_passage_table(0.25, ratio=1.25)
-    >>> bool(abs(table.fail[1, 4] - 0.5 * math.exp(-3 * 0.25 / 1.25)) < 1e-15)
-    True
     """
     cap, up, down = n_cells, cell_width, cell_width / ratio  # a cell in units of q, on each side
     k = np.arange(-cap, cap + 1)
@@ -303,30 +234,7 @@ def walk_to_first_passage(
     ``-barrier``. All noise read by later prefixes is drawn, from its exact distribution: the nodes
     of the returned prefix, and no others.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the nodes.
-    table : FirstPassageTable
-        Distribution of the first passage, with κ ≥ (stop/(start + 1))^g.
-    scale : NodeScale
-        Scales λ·n^g of the nodes, λ > 0.
-    barrier : float
-        Distance of the barrier below 0, in units of the sum of rewards.
-    prefix_noise : numpy.ndarray of float, shape (K, 64)
-        ``prefix_noise[b, j]``: noise of the prefix that ended with arm b's latest node of level j;
-        updated in place.
-    arm : int
-        Arm, from 0 to K − 1.
-    start : int
-        Number of pulls of the arm so far, from 1.
-    stop : int
-        Number of pulls at which to end, at least `start`.
-
-    Returns
-    -------
-    int
-        `stop`, or the first number of pulls at which the lowered noise has reached the barrier.
+    Shapes: `prefix_noise` (K, 64).
     """
     first, growth = scale
     least_scale = first * (start + 1.0) ** growth
@@ -388,30 +296,7 @@ def walk_to_joint_passage(
 
     Proof: :prf:ref:`lem-joint-passage`.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the nodes.
-    table : FirstPassageTable
-        Distribution of the first passage, with κ = 1.
-    node_scale : float
-        Scale λ > 0 of every node.
-    barriers : numpy.ndarray of float, shape (K,)
-        Distances of the barriers from 0, in units of the sums of rewards.
-    signs : numpy.ndarray of float, shape (K,)
-        Side of the barriers: 1 below the noise, −1 above.
-    noise : numpy.ndarray of float, shape (K, 64 or more)
-        ``noise[b, j]``: noise at the latest leaf with j as its lowest set bit; updated in place.
-    start : int
-        Number of leaves so far, from 1.
-    stop : int
-        Number of leaves at which to end, at least `start`; no power of two is above `start` and at
-        most `stop`.
-
-    Returns
-    -------
-    int
-        `stop`, or the first leaf at which the lowered noise of a tree has reached its barrier.
+    Shapes: `barriers`, `signs` (K,); `noise` (K, 64 or more).
     """
     n_trees = barriers.size
     rooms = np.zeros(n_trees, np.int64)

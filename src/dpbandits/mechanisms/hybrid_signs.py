@@ -72,30 +72,6 @@ def negative_before(count: int, horizon: int) -> float:
     It is an upper bound on the mean number of lengths n ≤ T with negative noise of the sum, and
     with fewer than M lengths before n at which it was at least 0, which is of the order of M:
     :prf:ref:`lem-signs`.
-
-    Parameters
-    ----------
-    count : int
-        Number of times M ≥ 1.
-    horizon : int
-        Number T of elements, from 1 to 2^62.
-
-    Returns
-    -------
-    float
-        The bound, a number of lengths.
-
-    Raises
-    ------
-    ValueError
-        If `count` or `horizon` is out of range.
-
-    Examples
-    --------
-    The noise is symmetric, but keeps its sign for a while:
-
-    >>> 500 < negative_before(500, 10**6) < 2.1 * 500
-    True
     """
     count = check_integer("count", count, 1)
     horizon = check_integer("horizon", horizon, 1, 2**62)

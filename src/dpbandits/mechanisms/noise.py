@@ -79,44 +79,13 @@ def laplace(rng: Rng, scale: float) -> float:
     compiled and plain loops draw the same numbers in the same order, and moving the uniform moves
     the variable, so that an audit can follow one noise through a program. With scale 0 the result
     is 0, and the generator advances all the same.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    scale : float
-        Its scale, at least 0; its standard deviation is √2 times as large.
-
-    Returns
-    -------
-    float
-        The variable.
-
-    Examples
-    --------
-    >>> one = laplace(np.random.default_rng(0), 2.0)
-    >>> one == laplace_noise(np.random.default_rng(0), 2.0, 1)[0]
-    np.True_
     """
     return rng.laplace(0.0, scale)
 
 
 @kernel
 def laplace_cdf_kernel(x: float, scale: float) -> float:
-    """Return `laplace_cdf` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    x : float
-        Any number.
-    scale : float
-        Scale of Z, at least 0.
-
-    Returns
-    -------
-    float
-        The probability.
-    """
+    """Return `laplace_cdf` without checks, for compiled loops."""
     if scale == 0.0:
         return 1.0 if x >= 0.0 else 0.0
     if x < 0.0:
@@ -151,29 +120,7 @@ def laplace_cdf(x: Number, scale: NonNegative) -> float:
 
 @kernel(borrows=True)
 def laplace_below(rng: Rng, scale: float, level: float) -> float:
-    """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    scale : float
-        Its scale, at least 0.
-    level : float
-        Upper limit of the variable.
-
-    Returns
-    -------
-    float
-        The variable.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> import numpy as np
-    >>> dpb.mechanisms.laplace_below(np.random.default_rng(0), 1.0, -5.0) <= -5.0
-    True
-    """
+    """Draw a Laplace variable of mean 0, given that it is at most `level`; 0 with ``scale = 0``."""
     if scale == 0.0:
         return 0.0
     if level <= 0.0:  # the lower tail is memoryless
@@ -287,20 +234,7 @@ def _exact_weights(count: int) -> list[fractions.Fraction]:
 def laplace_tail_polynomial(count: int) -> Floats:
     """Return c_0, …, c_{m−1} with P(S > x) = e^(−x)·Σ c_j x^j, x ≥ 0, S a sum of m of scale 1.
 
-    Parameters
-    ----------
-    count : int
-        Number m of Laplace variables, at least 1.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (m,)
-        The coefficients, all positive.
-
-    Examples
-    --------
-    >>> laplace_tail_polynomial(1).tolist(), laplace_tail_polynomial(2).round(9).tolist()
-    ([0.5], [0.5, 0.25])
+    Shapes: the result (m,).
     """
     return np.array([float(coefficient) for coefficient in _exact_tail(count)])
 

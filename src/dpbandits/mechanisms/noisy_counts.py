@@ -130,24 +130,7 @@ def p_value_kernel(
 ) -> _LOGS:
     """Return log P⁺(s; p) and its derivative in p.
 
-    Parameters
-    ----------
-    s : float
-        Released count, any number.
-    n : float
-        Number of rewards n, whole, at least 1.
-    p, q : float
-        Probabilities of a success and of a failure, both positive, with sum 1, each to full
-        relative accuracy.
-    epsilon : float
-        Privacy budget ε, ``inf`` for no noise.
-    coefficients : numpy.ndarray of float, shape (m,)
-        `laplace_tail_polynomial` of the number m of Laplace variables.
-
-    Returns
-    -------
-    log, slope : float
-        The logarithm, to about 10^−12, and its derivative.
+    Shapes: `coefficients` (m,).
     """
     first = np.ceil(s)
     tail, log_slope = 0.0, -math.inf
@@ -176,23 +159,7 @@ def rules_out_kernel(
     only if these prove it, and no if a product above the level was found, or if the two are too
     close to decide.
 
-    Parameters
-    ----------
-    leader, other : float
-        Released counts of two arms.
-    n : float
-        Number of rewards of each, whole, at least 1.
-    epsilon : float
-        Privacy budget ε, ``inf`` for no noise.
-    coefficients : numpy.ndarray of float, shape (m,)
-        `laplace_tail_polynomial` of the number m of Laplace variables in each.
-    log_level : float
-        Logarithm of the level.
-
-    Returns
-    -------
-    bool
-        Whether the arm with the released count `other` is ruled out.
+    Shapes: `coefficients` (m,).
     """
     least = 1e-8 / math.sqrt(n)  # θ = sin²(angle)
     low, high = least, 0.5 * math.pi - least
@@ -248,15 +215,7 @@ def rules_out_kernel(
 def tail_coefficients(releases: int) -> Floats:
     """Return `laplace_tail_polynomial` for compiled functions, the same array each time.
 
-    Parameters
-    ----------
-    releases : int
-        Number m of Laplace variables.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (m,)
-        The coefficients, read-only.
+    Shapes: the result (m,).
     """
     found = laplace_tail_polynomial(releases)
     found.flags.writeable = False
@@ -271,35 +230,7 @@ _Releases = Annotated[int, whole(1, 16)]
 def log_p_value(
     count: Number, size: Count, theta: _Theta, epsilon: Budget, releases: _Releases = 1
 ) -> float:
-    """Return log P(X + Z/ε ≥ s) for X ~ Bin(n, θ) and Z a sum of m Laplace variables of scale 1.
-
-    Parameters
-    ----------
-    count : float
-        Released count s.
-    size : int
-        Number n of counted rewards, at least 1.
-    theta : float
-        Probability θ of a success, in [0, 1]; the ends are replaced by their neighbours.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no noise.
-    releases : int
-        Number m of releases in the count, from 1 to 16.
-
-    Returns
-    -------
-    float
-        The logarithm, to about 10^−12.
-
-    Examples
-    --------
-    For a fair coin without noise, either side, and for two releases:
-
-    >>> math.isclose(log_p_value(1.0, 1, 0.5, math.inf), math.log(1 / 2))
-    True
-    >>> round(math.exp(log_p_value(60.0, 100, 0.5, 0.5, releases=2)), 4)
-    0.0582
-    """
+    """Return log P(X + Z/ε ≥ s) for X ~ Bin(n, θ) and Z a sum of m Laplace variables of scale 1."""
     p = min(max(theta, 1e-300), 1.0 - 1e-16)
     coefficients = tail_coefficients(releases)
     return float(p_value_kernel(count, float(size), p, 1.0 - p, epsilon, coefficients)[0])
@@ -318,29 +249,6 @@ def two_p_values(
 
     If the arms have the means μ_i ≤ μ, the leader's count rules out the arm of mean μ with
     probability at most κ(1 + log(1/κ)). Proof: :prf:ref:`lem-two-size`.
-
-    Parameters
-    ----------
-    leader, other : float
-        Released counts of two arms.
-    size : int
-        Number n of counted rewards of each, at least 1.
-    epsilon : float
-        Privacy budget ε > 0; ``inf`` for no noise.
-    log_level : float
-        Logarithm of κ, from −10^6 to 0.
-    releases : int
-        Number m of releases in each count, from 1 to 16.
-
-    Returns
-    -------
-    bool
-        Whether the other arm is ruled out. If the supremum is within rounding of κ it is not.
-
-    Examples
-    --------
-    >>> [two_p_values(80.0, other, 100, 1.0, math.log(1e-3)) for other in (50.0, 60.0, 70.0)]
-    [True, True, False]
     """
     coefficients = tail_coefficients(releases)
     return bool(rules_out_kernel(leader, other, float(size), epsilon, coefficients, log_level))

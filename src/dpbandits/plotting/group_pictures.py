@@ -25,29 +25,7 @@ _WIDTH, _NARROW = 7.0, 5.0
 def stopping_limits(
     design: GroupSequential, sums: Sequence[tuple[int, int]], share: float | None = None
 ) -> list[float]:
-    """Return the difference of the sums that reaches the boundary, at each look.
-
-    Parameters
-    ----------
-    design : GroupSequential
-        The design.
-    sums : sequence of pairs of int
-        Sums of the releases, treatment and control, at each look so far. They determine the
-        variance; for later looks the last of them do.
-    share : float, optional
-        Mean share of success before the first look; by default ½, where the variance is largest.
-
-    Returns
-    -------
-    list of float, length K
-        The boundary times √V.
-
-    Examples
-    --------
-    >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
-    >>> [round(limit, 1) for limit in stopping_limits(design, [(154, 143)])][:2]
-    [13.1, 18.5]
-    """
+    """Return the difference of the sums that reaches the boundary, at each look."""
     limits, rate = [], 0.5 if share is None else share
     for k in range(1, design.looks + 1):
         n = k * design.per_look
@@ -136,33 +114,7 @@ def draw_looks(
     stops: Sequence[float] = (),
     words: str = "successes, treatment less control",
 ) -> Figure:
-    """Draw differences of sums at looks, the boundary, and the shares of trials that end there.
-
-    Parameters
-    ----------
-    patients : sequence of int, length K
-        Patients of both arms at each look.
-    limits : sequence of float, length K
-        Difference that stops the trial.
-    released : sequence of float
-        Released differences, of the looks so far.
-    secret : sequence of float, optional
-        The differences without noise.
-    stopped : bool
-        Whether the trial stopped at the last of these looks, shown by a ring.
-    both_sides : bool
-        Whether there is a lower boundary as well.
-    stops : sequence of float, optional
-        For each look the share of trials that stop there, and last the share that do not, shown by
-        bars.
-    words : str
-        Description of the counts, for the title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The picture.
-    """
+    """Draw differences of sums at looks, the boundary, and the shares of trials that end there."""
     width = style.filled_width(0.0) or _WIDTH
     narrow = width < _NARROW
     if stops:

@@ -122,25 +122,7 @@ def plan_figure(plan: Plan) -> Figure:
 
 
 def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
-    """Return the data of `plan_figure`, for each algorithm.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan, for an ε of at most 10^100.
-
-    Returns
-    -------
-    dict of (str, bool) to dict
-        By name, and whether the algorithm is private, a row with ``epsilon``, ``samples`` on
-        average, ``samples_q90``, which suffices in nine of ten runs, and ``n_runs``. The last one,
-        "lower bound", contains arrays over ε.
-
-    Raises
-    ------
-    ValueError
-        If the plan's ε is above 10^100.
-    """
+    """Return the data of `plan_figure`, for each algorithm."""
     if plan.epsilon > MOST_DRAWN:
         raise ValueError(
             f"plan.epsilon={plan.epsilon!r} has no picture; allowed: at most {MOST_DRAWN:g}"
@@ -162,20 +144,7 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
 
 
 def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: float) -> Figure:
-    """Draw rows of a plan, and a line at the ε from which privacy is free.
-
-    Parameters
-    ----------
-    rows : mapping of (str, bool) to mapping
-        Rows as returned by `plan_rows`.
-    free_from : float
-        The ε of the line; ``inf`` for none.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The picture.
-    """
+    """Draw rows of a plan, and a line at the ε from which privacy is free."""
     sizes = dict(rows)
     bound = sizes.pop((style.BOUND, True))
     with style.styled():

@@ -191,22 +191,7 @@ OTHER_LOOKS = (
 
 
 def look_of(name: str, variant: str, place: int) -> Look:
-    """Return the style of an algorithm's curve; one without its own gets one by position.
-
-    Parameters
-    ----------
-    name : str
-        Label of the algorithm.
-    variant : str
-        Its variant; empty for the usual one.
-    place : int
-        Number of the curve among those of a panel, from 0.
-
-    Returns
-    -------
-    Look
-        The style.
-    """
+    """Return the style of an algorithm's curve; one without its own gets one by position."""
     return IDENTIFIER_LOOKS.get((name, variant), OTHER_LOOKS[place % len(OTHER_LOOKS)])
 
 
@@ -256,13 +241,7 @@ class PanelRange(NamedTuple):
 
 
 def styled() -> AbstractContextManager[None]:
-    """Apply `STYLE` inside a block.
-
-    Returns
-    -------
-    contextlib.AbstractContextManager
-        A context manager for a `with` statement.
-    """
+    """Apply `STYLE` inside a block."""
     return plt.rc_context(STYLE)
 
 
@@ -279,26 +258,6 @@ def filling(
 
     Up to `columns` panels are in a row, two if that leaves each four fifths of its own width. If
     labels would leave too little room for curves, making a figure fails with a `NarrowError`.
-
-    Parameters
-    ----------
-    width : float
-        Width of the figures, in inches.
-    columns : int
-        Most panels in a row: 1 or 2.
-    share : float
-        Least share of a panel's width for its curves beside their labels.
-    abreast : bool
-        Whether panels that do not fit beside each other raise a `RowError`, before anything is
-        drawn, rather than being put below each other.
-    beside : float
-        Points that labels take beside the curves, as `room_beside` returns for a figure that has
-        been drawn: if that is too much, a `NarrowError` is raised before anything is drawn.
-
-    Yields
-    ------
-    None
-        Nothing: the block sets the width.
     """
     token = _room.set(_Room(width, columns, share, abreast, beside))
     try:
@@ -308,35 +267,13 @@ def filling(
 
 
 def filled_width(natural: float) -> float:
-    """Return the width of a figure, as set by `filling`.
-
-    Parameters
-    ----------
-    natural : float
-        Its width outside of such a block, in inches.
-
-    Returns
-    -------
-    float
-        Its width, in inches.
-    """
+    """Return the width of a figure, as set by `filling`."""
     room = _room.get()
     return natural if room is None else max(room.width, _NARROWEST * natural)
 
 
 def columns_of(axes: Axes) -> int:
-    """Return the number of panels in a row in the figure of `make_panels`.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        One of the panels.
-
-    Returns
-    -------
-    int
-        Number of columns.
-    """
+    """Return the number of panels in a row in the figure of `make_panels`."""
     place = axes.get_subplotspec()
     return 1 if place is None else int(place.get_gridspec().ncols)
 
@@ -392,35 +329,7 @@ def make_panels(
     height: float = PANEL_HEIGHT,
     left: float = _LEFT,
 ) -> tuple[Figure, dict[str, Axes]]:
-    """Make a figure of panels, two a row, each with its letter and title.
-
-    Parameters
-    ----------
-    titles : mapping of str to str
-        Titles of the panels by their letters.
-    foot : float
-        Room for a legend below, in inches.
-    width : float
-        Width of a column, in inches, unless the figure has a width to fill (`filling`).
-    height : float
-        Height of a row, in inches.
-    left : float
-        Room for the vertical axis, in inches.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        The figure.
-    panels : dict of str to matplotlib.axes.Axes
-        Its panels by their letters.
-
-    Raises
-    ------
-    RowError
-        If the panels must be beside each other (`filling`), and do not fit.
-    NarrowError
-        If the width of the labels is known (`filling`), and leaves too little room for the curves.
-    """
+    """Make a figure of panels, two a row, each with its letter and title."""
 
     def span(columns: int, share: float = 1.0) -> float:
         return left + columns * share * width - (columns - 1) * _OVERLAP
@@ -464,41 +373,6 @@ def small_multiples(
 
     Label the curves in the first panel alone. In a narrow figure (`filling`) a row has fewer
     panels.
-
-    Parameters
-    ----------
-    titles : sequence of str
-        Titles of the panels, in their order.
-    columns : int
-        Most panels in a row.
-    least : float
-        Least width of a panel, in inches.
-    height : float
-        Height of a panel, in inches.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        The figure.
-    panels : list of matplotlib.axes.Axes
-        Its panels; only ticks at the left and at the bottom of the figure are numbered.
-
-    Raises
-    ------
-    ValueError
-        If there is no title, or no column.
-
-    Examples
-    --------
-    >>> with styled(), filling(7.0):
-    ...     figure, panels = small_multiples([f"bandit {i}" for i in range(12)])
-    >>> len(panels), columns_of(panels[0])
-    (12, 4)
-    >>> with styled(), filling(3.5):
-    ...     figure, panels = small_multiples([f"bandit {i}" for i in range(12)])
-    >>> columns_of(panels[0])
-    2
-    >>> plt.close("all")
     """
     if not titles:
         raise ValueError(f"titles={titles!r} is empty; allowed: at least 1")
@@ -539,28 +413,7 @@ def finish_panels(
     y_label: str,
     log: str = "xy",
 ) -> None:
-    """Give all panels the same limits, label the axes once, and label the curves.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure of `make_panels`.
-    panels : sequence of matplotlib.axes.Axes
-        Its panels, in rows of two.
-    ranges : sequence of PanelRange
-        Contents of each panel.
-    x_label : str
-        Label of the horizontal axes.
-    y_label : str
-        Label of the vertical axes.
-    log : {"xy", "x", "y", ""}
-        The logarithmic axes.
-
-    Raises
-    ------
-    NarrowError
-        If the figure has a width to fill that leaves too little room for curves.
-    """
+    """Give all panels the same limits, label the axes once, and label the curves."""
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
     columns = min(len(panels), columns_of(panels[0]))
@@ -584,18 +437,7 @@ def finish_panels(
 
 
 def room_beside(figure: Figure) -> float:
-    """Return the points that labels take beside the curves of a figure.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        A figure that `finish_panels` has finished; of any other the answer is 0.
-
-    Returns
-    -------
-    float
-        Width of the longest label, and of its distance to the curve.
-    """
+    """Return the points that labels take beside the curves of a figure."""
     return float(getattr(figure, "_dpbandits_beside", 0.0))
 
 
@@ -611,15 +453,7 @@ def _check_room(figure: Figure, axes: Axes, columns: int, beside: float) -> floa
 
 
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
-    """Write a label at the right end of each curve, moved apart to avoid overlaps.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        The panel; its limits and position must be final.
-    ends : sequence of End
-        Right ends of the curves.
-    """
+    """Write a label at the right end of each curve, moved apart to avoid overlaps."""
     if not ends:
         return
     unit = axes.figure.dpi / 72
@@ -649,26 +483,7 @@ def spread(
 ) -> Floats:
     """Move increasing positions apart, as little as possible in least squares.
 
-    Parameters
-    ----------
-    targets : array_like of float, shape (m,)
-        The positions.
-    distance : float
-        Least distance of neighbours.
-    low : float
-        Lower limit of the positions; ignored if there is no room.
-    high : float
-        Upper limit of the positions.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (m,)
-        The new positions.
-
-    Examples
-    --------
-    >>> spread([0.0, 0.0, 9.0], distance=2.0).tolist()
-    [-1.0, 1.0, 9.0]
+    Shapes: `targets`, the result (m,).
     """
     wanted = np.asarray(targets, dtype=np.float64)
     steps = distance * np.arange(wanted.size)
@@ -678,25 +493,7 @@ def spread(
 
 
 def power_of_ten(value: float, _: object = None) -> str:
-    """Write a power of ten for a tick.
-
-    Parameters
-    ----------
-    value : float
-        The power.
-    _ : object
-        Unused: the position that Matplotlib passes to a formatter.
-
-    Returns
-    -------
-    str
-        The label, as Matplotlib typesets it.
-
-    Examples
-    --------
-    >>> power_of_ten(1000.0)
-    '$10^{3}$'
-    """
+    """Write a power of ten for a tick."""
     return f"$10^{{{round(math.log10(value))}}}$"
 
 

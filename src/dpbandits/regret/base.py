@@ -384,12 +384,7 @@ class RegretAlgorithm(Labelled, Configuration, abc.ABC):
 def write_arms(counts: Ints, row: NDArray[np.int8]) -> None:
     """Write the arm of each pull, given the counts after each.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray of int, shape (N, K)
-        Pulls of each arm among the first 1, …, N pulls.
-    row : numpy.ndarray of int8, shape (N,)
-        Output: the arms.
+    Shapes: `counts` (N, K); `row` (N,).
     """
     for t in range(counts.shape[0]):
         for arm in range(counts.shape[1]):

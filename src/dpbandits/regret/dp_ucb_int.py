@@ -41,28 +41,7 @@ _check_exponent = partial(  # range where both series of the paper are valid
 
 
 def input_of(interval: int) -> float:
-    """Return the ε, 1/f up to rounding, for which ⌈1/ε⌉ is a given interval.
-
-    Parameters
-    ----------
-    interval : int
-        The interval f, from 1 to 10¹⁵.
-
-    Returns
-    -------
-    float
-        ε, for `DPUCBInt`.
-
-    Raises
-    ------
-    ValueError
-        If `interval` is out of range.
-
-    Examples
-    --------
-    >>> math.ceil(1 / (1 / 49)), math.ceil(1 / input_of(49))
-    (50, 49)
-    """
+    """Return the ε, 1/f up to rounding, for which ⌈1/ε⌉ is a given interval."""
     interval = check_integer("interval", interval, 1, 10**15)
     epsilon = 1 / interval
     return epsilon if math.ceil(1 / epsilon) == interval else math.nextafter(epsilon, 1.0)

@@ -423,18 +423,7 @@ def _replicated(
 
 
 def instance_description(instance: Arms) -> dict[str, Any]:
-    """Return everything that determines the distribution of an instance's rewards.
-
-    Parameters
-    ----------
-    instance : Arms
-        The bandit.
-
-    Returns
-    -------
-    dict
-        Plain values, ready for JSON.
-    """
+    """Return everything that determines the distribution of an instance's rewards."""
     if isinstance(instance, BernoulliInstance):
         return {"means": list(instance.mean_rewards)}
     described = describe(instance)

@@ -17,22 +17,7 @@ MOST_PULLS = 2**62
 
 @kernel
 def next_release_kernel(pulls: int, eta: float, first: int = 1) -> int:
-    """Return `next_release` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    pulls : int
-        Number of pulls, at least 0.
-    eta : float
-        Growth η > 0 of the grid.
-    first : int
-        First number of the grid, at least 1.
-
-    Returns
-    -------
-    int
-        The least number of the grid above `pulls`, at most 2^62.
-    """
+    """Return `next_release` without checks, for compiled loops."""
     if pulls < first:
         return first
     j = max(math.floor(math.log(pulls / first) / math.log1p(eta)) - 1, 0)
@@ -127,24 +112,7 @@ def batch_grid(pulls: _Pulls, eta: _Eta, forgets: Flag) -> tuple[Ints, ...]:
 
 @kernel
 def next_size_kernel(last: int, pulls: int, eta: float, forgets: bool) -> int:
-    """Return the size of an arm's next batch.
-
-    Parameters
-    ----------
-    last : int
-        Size of the preceding batch, 0 if there is none.
-    pulls : int
-        Pulls at the end of that batch.
-    eta : float
-        Growth η > 0 of the batches.
-    forgets : bool
-        Whether the grid of `next_release` is of sizes, not of the pulls at the ends.
-
-    Returns
-    -------
-    int
-        The size; the pulls do not exceed 2^62.
-    """
+    """Return the size of an arm's next batch."""
     if forgets:
         size = next_release_kernel(last, eta)
     else:

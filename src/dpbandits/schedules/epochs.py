@@ -51,37 +51,13 @@ class EpochPlan(NamedTuple):
 
 @kernel
 def elimination_threshold_kernel(plan: EpochPlan) -> float:
-    """Return the gap 2h_e + 2c_e between released means beyond which an arm is eliminated.
-
-    Parameters
-    ----------
-    plan : EpochPlan
-        Widths of the epoch.
-
-    Returns
-    -------
-    float
-        The gap, in units of a reward.
-    """
+    """Return the gap 2h_e + 2c_e between released means beyond which an arm is eliminated."""
     return 2.0 * plan.sampling_width + 2.0 * plan.privacy_width
 
 
 @kernel
 def elimination_epoch_kernel(n_viable: int, epoch: int, beta: float, epsilon: float) -> EpochPlan:
-    """Return `elimination_epoch` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    n_viable, epoch : int
-        Number of viable arms, and number e ≥ 1 of the epoch.
-    beta, epsilon : float
-        Confidence β, and privacy budget ε, ``inf`` for no privacy.
-
-    Returns
-    -------
-    EpochPlan
-        Length, widths and scale of the noise.
-    """
+    """Return `elimination_epoch` without checks, for compiled loops."""
     gap = 0.5**epoch
     union = float(n_viable) * (float(epoch) * float(epoch))  # a float: it does not wrap around
     log_sampling = math.log(8.0 * union / beta)

@@ -25,26 +25,7 @@ _Log = Annotated[
 
 @kernel
 def noise_bracket_kernel(length: int, power: int, repaired: bool) -> float:
-    """Return `noise_bracket` of a length, given the largest power of two up to it.
-
-    Parameters
-    ----------
-    length, power : int
-        Length n ≥ 1, and the largest power of two up to n.
-    repaired : bool
-        Whether the bracket is that of the repaired width.
-
-    Returns
-    -------
-    float
-        The bracket.
-
-    Examples
-    --------
-    >>> brackets = [noise_bracket_kernel(n, 16, r) for n, r in ((20, False), (20, True))]
-    >>> brackets, noise_bracket_kernel(16, 16, False)
-    ([3.0, 5.0], 1.0)
-    """
+    """Return `noise_bracket` of a length, given the largest power of two up to it."""
     if repaired:
         return 1.0 + math.log2(power)
     return 1.0 + math.log2(length - power) if length > power else 1.0
@@ -110,27 +91,7 @@ def noise_width(
 
 @kernel
 def noisy_mean_width_kernel(scale: float, log_failure: float, size: float) -> float:
-    """Return `noisy_mean_width`; its Python function does so for arrays of sizes, too.
-
-    Parameters
-    ----------
-    scale : float
-        Scale b ≥ 0 of the noise of a reward.
-    log_failure : float
-        ℓ > 0.
-    size : float
-        Number n ≥ 1 of rewards.
-
-    Returns
-    -------
-    float
-        The width.
-
-    Examples
-    --------
-    >>> math.isclose(noisy_mean_width_kernel(0.0, 8.0, 100.0), 0.2)
-    True
-    """
+    """Return `noisy_mean_width`; its Python function does so for arrays of sizes, too."""
     rate = 8.0 * log_failure / ((1.0 + 8.0 * scale * scale) * size)
     noise = scale * scale * rate
     tilt = np.sqrt(rate / (1.0 + noise))

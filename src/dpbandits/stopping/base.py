@@ -53,27 +53,7 @@ class Outcome(NamedTuple):
 
 
 def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> Iterator[float]:
-    """Yield the values of a stream; raise for one that is not a number in [−R, R], with its index.
-
-    Parameters
-    ----------
-    stream : iterable
-        The values.
-    half_range : float
-        R > 0.
-    name : str
-        Name of the stream in messages.
-
-    Yields
-    ------
-    float
-        The next value.
-
-    Raises
-    ------
-    ValueError
-        If it is not a stream, or a value is not such a number.
-    """
+    """Yield the values of a stream; raise, with its index, for one outside [−R, R]."""
     allowed = f"a number in [-{half_range:g}, {half_range:g}]"
     try:
         if isinstance(stream, str | bytes | Mapping):
@@ -90,27 +70,7 @@ def checked(stream: Iterable[Any], half_range: float, name: str = "stream") -> I
 
 
 def check_mean(mean: float, alpha: float, half_range: float) -> float:
-    """Raise for a mean that is impossible for a stream in [−R, R], or too close to 0.
-
-    Parameters
-    ----------
-    mean : float
-        Mean μ ≠ 0 of a stream.
-    alpha : float
-        Relative error α of a rule.
-    half_range : float
-        R > 0.
-
-    Returns
-    -------
-    float
-        |μ|.
-
-    Raises
-    ------
-    ValueError
-        If |μ| is above R or below 10⁻³⁰·R/α.
-    """
+    """Raise for a mean that is impossible for a stream in [−R, R], or too close to 0."""
     size = abs(mean)
     if not 1e-30 * half_range / alpha <= size <= half_range:
         allowed = "in [-half_range, half_range] and not too near 0"

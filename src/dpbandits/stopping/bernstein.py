@@ -120,18 +120,7 @@ class Pool(NamedTuple):
 
 @kernel
 def psi_kernel(rate: float) -> float:
-    """Return ψ(λ) = −log(1 − λ) − λ.
-
-    Parameters
-    ----------
-    rate : float
-        λ in [0, 1).
-
-    Returns
-    -------
-    float
-        ψ(λ), from λ²/2 for small λ.
-    """
+    """Return ψ(λ) = −log(1 − λ) − λ."""
     if rate < _SERIES:
         return rate**2 * (0.5 + rate / 3.0 + rate**2 / 4.0)
     return -math.log1p(-rate) - rate
@@ -139,18 +128,7 @@ def psi_kernel(rate: float) -> float:
 
 @kernel
 def log_tail_kernel(ratio: float) -> float:
-    """Return log A(a) for A(a) = (2a/(1 + a))^a/(1 + a).
-
-    Parameters
-    ----------
-    ratio : float
-        a in [0, 1].
-
-    Returns
-    -------
-    float
-        The logarithm, from 0 at 0 to −log 2 at 1.
-    """
+    """Return log A(a) for A(a) = (2a/(1 + a))^a/(1 + a)."""
     if ratio == 0.0:
         return 0.0
     return ratio * math.log(2.0 * ratio / (1.0 + ratio)) - math.log1p(ratio)
@@ -171,24 +149,7 @@ def _level(constants: Constants, bare: float) -> float:
 
 @kernel
 def plan_kernel(constants: Constants, width: float, square: float, test: int) -> Epoch:
-    """Return the shortest test of a width; it may be longer than the limit, or infinite.
-
-    Parameters
-    ----------
-    constants : Constants
-        Constants of the rule.
-    width : float
-        W, in units of R.
-    square : float
-        q̂, in units of R².
-    test : int
-        Number i of the test, from 1.
-
-    Returns
-    -------
-    Epoch
-        The test; its size is not rounded.
-    """
+    """Return the shortest test of a width; it may be longer than the limit, or infinite."""
     shift = math.log(TESTS * float(test) ** 3) - math.log(constants.beta)  # log(1/d)
     largest = 0.98
     if constants.mean_scale > 0.0:
@@ -216,39 +177,13 @@ def plan_kernel(constants: Constants, width: float, square: float, test: int) ->
 
 @kernel
 def first_epoch_kernel(constants: Constants) -> Epoch:
-    """Return the first epoch, a pilot of max(8, 4b₁/R) samples.
-
-    Parameters
-    ----------
-    constants : Constants
-        Constants of the rule.
-
-    Returns
-    -------
-    Epoch
-        The pilot.
-    """
+    """Return the first epoch, a pilot of max(8, 4b₁/R) samples."""
     return _pilot(max(8.0, 4.0 * constants.mean_scale))
 
 
 @kernel
 def pooled_kernel(pool: Pool, epoch: Epoch, mean: float, square: float) -> Pool:
-    """Add the releases of an epoch to the pool.
-
-    Parameters
-    ----------
-    pool : Pool
-        All releases before.
-    epoch : Epoch
-        The epoch.
-    mean, square : float
-        Its releases m̃ and q̃.
-
-    Returns
-    -------
-    Pool
-        The releases with those of the epoch.
-    """
+    """Add the releases of an epoch to the pool."""
     n = epoch.size
     return Pool(
         pool.samples + n,
@@ -262,20 +197,7 @@ def pooled_kernel(pool: Pool, epoch: Epoch, mean: float, square: float) -> Pool:
 
 @kernel
 def next_epoch_kernel(constants: Constants, pool: Pool) -> Epoch:
-    """Plan the next epoch, from releases only: a test if it is affordable, otherwise a pilot.
-
-    Parameters
-    ----------
-    constants : Constants
-        Constants of the rule.
-    pool : Pool
-        All releases so far.
-
-    Returns
-    -------
-    Epoch
-        The epoch.
-    """
+    """Plan the next epoch, from releases only: a test if it is affordable, otherwise a pilot."""
     n = pool.samples
     mean = abs(pool.mean) / pool.weight
     square = min(max(pool.square / pool.weight, 0.0), 1.0)
@@ -296,22 +218,7 @@ def next_epoch_kernel(constants: Constants, pool: Pool) -> Epoch:
 
 @kernel
 def passes_kernel(constants: Constants, epoch: Epoch, mean: float, square: float) -> bool:
-    """Return whether an epoch was a test and its releases pass it.
-
-    Parameters
-    ----------
-    constants : Constants
-        Constants of the rule.
-    epoch : Epoch
-        The epoch.
-    mean, square : float
-        Its releases m̃ and q̃.
-
-    Returns
-    -------
-    bool
-        Whether the rule halts.
-    """
+    """Return whether an epoch was a test and its releases pass it."""
     if epoch.width == 0.0 or constants.alpha * abs(mean) < epoch.width:
         return False
     # for (H), where ψ is 0, the length suffices

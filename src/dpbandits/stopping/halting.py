@@ -65,20 +65,6 @@ class Halting(NamedTuple):
 
         σ₁ = σ₂ = 12R/ε and σ₃ = 4R/ε: half of the budget is for the comparisons, half for the
         release.
-
-        Parameters
-        ----------
-        epsilon : float
-            Privacy budget ε > 0; ``inf`` removes all noise.
-        alpha, beta : float
-            Allowed relative error α, and probability β of a larger one, in (0, 1).
-        half_range : float
-            R > 0; the samples lie in [−R, R].
-
-        Returns
-        -------
-        Halting
-            The constants.
         """
         query, release = 12 * half_range / epsilon, 4 * half_range / epsilon
         return cls(alpha, beta, half_range, 4.0, query, query, release)
@@ -97,20 +83,7 @@ _Look = Annotated[float, between(1.0, 1e300)]
 
 @kernel
 def sampling_width_kernel(halting: Halting, n: float, look: float) -> float:
-    """Return `sampling_width` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition.
-    n, look : float
-        Number of samples, and number s of the look.
-
-    Returns
-    -------
-    float
-        The width.
-    """
+    """Return `sampling_width` without checks, for compiled loops."""
     log_term = math.log(4.0 * halting.shares * float(look) ** 2 / halting.beta)
     return halting.half_range * math.sqrt(2.0 / n * log_term)
 
@@ -121,45 +94,13 @@ def sampling_width(halting: _Condition, n: Positive, look: _Look) -> float:
 
     The mean of n samples is farther from μ with probability at most β/(2·shares·s²) (Hoeffding
     1963, for the range 2R).
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
-    n : float
-        Number of samples, positive.
-    look : float
-        Number s of the look, at least 1.
-
-    Returns
-    -------
-    float
-        The width, in units of a sample.
-
-    Examples
-    --------
-    >>> round(sampling_width(Halting(0.5, 0.05, 1.0), 100, 1), 4)
-    0.296
     """
     return float(sampling_width_kernel(halting, n, look))
 
 
 @kernel
 def query_allowance_kernel(halting: Halting, look: float) -> float:
-    """Return σ₁·log(4/β) + σ₂·log(8s²/β), the allowance for the noise of the comparisons.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition.
-    look : float
-        Number s of the look.
-
-    Returns
-    -------
-    float
-        The allowance.
-    """
+    """Return σ₁·log(4/β) + σ₂·log(8s²/β), the allowance for the noise of the comparisons."""
     once = math.log(4.0 / halting.beta)
     each = math.log(8.0 * float(look) ** 2 / halting.beta)
     return halting.threshold_scale * once + halting.query_scale * each
@@ -167,20 +108,7 @@ def query_allowance_kernel(halting: Halting, look: float) -> float:
 
 @kernel
 def noise_allowance_kernel(halting: Halting, look: float) -> float:
-    """Return `noise_allowance` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition.
-    look : float
-        Number s of the look.
-
-    Returns
-    -------
-    float
-        The allowance.
-    """
+    """Return `noise_allowance` without checks, for compiled loops."""
     once = math.log(4.0 / halting.beta)
     release = halting.release_scale / halting.alpha * once
     if halting.midpoint:
@@ -193,45 +121,13 @@ def noise_allowance(halting: _Condition, look: _Look) -> float:
     """Return c = σ₁·log(4/β) + σ₂·log(8s²/β) + (σ₃/α)·log(4/β), the allowance for noise.
 
     With a midpoint, σ₃(1 + 1/α) replaces σ₃/α.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
-    look : float
-        Number s of the look, at least 1.
-
-    Returns
-    -------
-    float
-        The allowance, in units of a sum of samples; 0 without privacy.
-
-    Examples
-    --------
-    >>> noise_allowance(Halting(0.5, 0.05, 1.0), 1)
-    0.0
-    >>> round(noise_allowance(Halting.private(1.0, 0.5, 0.05, 1.0), 1), 2)
-    148.54
     """
     return float(noise_allowance_kernel(halting, look))
 
 
 @kernel
 def boundary_kernel(halting: Halting, n: float, look: float) -> float:
-    """Return `boundary` without checks, for compiled loops.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition.
-    n, look : float
-        Number of samples, and number s of the look.
-
-    Returns
-    -------
-    float
-        The boundary for |S_n|.
-    """
+    """Return `boundary` without checks, for compiled loops."""
     width = sampling_width_kernel(halting, n, look)
     blow_up = 1.0 / halting.alpha if halting.midpoint else 1.0 + 1.0 / halting.alpha
     return n * width * blow_up + noise_allowance_kernel(halting, look)
@@ -242,27 +138,6 @@ def boundary(halting: _Condition, n: Positive, look: _Look) -> float:
     """Return n·h·(1 + 1/α) + c: the boundary for |S_n| when all noise is zero.
 
     With a midpoint, n·h/α replaces n·h·(1 + 1/α).
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition, such as ``NAS(0.5, 0.05).halting``.
-    n : float
-        Number of samples, positive.
-    look : float
-        Number s of the look, at least 1.
-
-    Returns
-    -------
-    float
-        The boundary, in units of a sum of samples.
-
-    Examples
-    --------
-    >>> condition = Halting(alpha=0.5, beta=0.05, half_range=1.0)
-    >>> width = sampling_width(condition, 100, 1)
-    >>> math.isclose(boundary(condition, 100, 1), 3 * 100 * width)
-    True
     """
     return float(boundary_kernel(halting, n, look))
 
@@ -273,20 +148,6 @@ def estimate_kernel(halting: Halting, n: float, look: float, total: float) -> fl
 
     S̃/n, or the midpoint sign(S̃)·(|S̃|/n − α(h + (σ₃/n)·log(4/β))): if |S̃/n − μ| ≤ w ≤ α|S̃|/n,
     then the error of sign(S̃)·(|S̃|/n − αw) is at most α|μ|.
-
-    Parameters
-    ----------
-    halting : Halting
-        Constants of the condition.
-    n, look : float
-        Number of samples, and number s of the look.
-    total : float
-        The noised sum.
-
-    Returns
-    -------
-    float
-        The estimate.
     """
     if not halting.midpoint:
         return total / n

@@ -86,22 +86,7 @@ class HaltingLaw:
 def looks_at(rule: NASFamily, n_samples: Annotated[int, whole(0)]) -> Ints:
     """Return the numbers of samples at which a rule of the NAS family looks.
 
-    Parameters
-    ----------
-    rule : NASFamily
-        The rule.
-    n_samples : int
-        Number of samples up to which to list looks.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (looks,)
-        Increasing numbers of samples, up to `n_samples`.
-
-    Raises
-    ------
-    ValueError
-        If the rule is not of the NAS family.
+    Shapes: the result (looks,).
     """
     check_rule(rule)
     times: list[int] = []
@@ -113,22 +98,7 @@ def looks_at(rule: NASFamily, n_samples: Annotated[int, whole(0)]) -> Ints:
 def margins(rule: NASFamily, sums: ArrayLike) -> Floats:
     """Return q_s = |S| − threshold(s) for the sums S at the first looks.
 
-    Parameters
-    ----------
-    rule : NASFamily
-        The rule.
-    sums : array_like of float, shape (looks,)
-        Sums of the stream at the first looks.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (looks,)
-        The margins, in units of the sum.
-
-    Raises
-    ------
-    ValueError
-        If `sums` are not numbers.
+    Shapes: `sums`, the result (looks,).
     """
     sizes = np.abs(check_values("sums", sums, -_LARGEST, _LARGEST))
     found: Floats = sizes - np.array([rule.threshold(look) for look in range(1, sizes.size + 1)])

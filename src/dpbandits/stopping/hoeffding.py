@@ -29,26 +29,7 @@ _LEAST_EPSILON = 1e-250  # a sum with noise stays finite
 def epoch_width_kernel(
     epsilon: float, beta: float, half_range: float, epoch: int, size: float
 ) -> float:
-    """Return w = R·√(2x/m) + 2Rx/(εm) with x = log(3·10.5845·k^1.1/β).
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy budget ε; ``inf`` is allowed.
-    beta : float
-        The rule's error probability β.
-    half_range : float
-        R.
-    epoch : int
-        Number k of the epoch, from 1.
-    size : float
-        Its number m of samples.
-
-    Returns
-    -------
-    float
-        The width, in units of a sample.
-    """
+    """Return w = R·√(2x/m) + 2Rx/(εm) with x = log(3·10.5845·k^1.1/β)."""
     x = math.log(3.0 * ZETA / beta) + POWER * math.log(epoch)
     return half_range * (math.sqrt(2.0 * x / size) + 2.0 * x / (epsilon * size))
 

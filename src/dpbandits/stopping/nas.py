@@ -193,23 +193,7 @@ class NASFamily(StoppingRule):
 
 
 def check_rule(rule: NASFamily) -> Halting:
-    """Return the halting condition of a rule.
-
-    Parameters
-    ----------
-    rule : NASFamily
-        The rule.
-
-    Returns
-    -------
-    Halting
-        Constants of its condition.
-
-    Raises
-    ------
-    ValueError
-        If the rule has none.
-    """
+    """Return the halting condition of a rule."""
     halting = getattr(rule, "halting", None)
     if not isinstance(halting, Halting):
         raise ValueError(f"rule={rule!r} has no halting condition; allowed: one of the NAS family")

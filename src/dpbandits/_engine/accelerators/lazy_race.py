@@ -33,11 +33,6 @@ def largest_draw(centres: Floats, deviations: Floats) -> Floats:
     an error of about 4·10⁻¹⁴ (measured with finer panels). Proof: :prf:ref:`lem-largest-draw`.
 
     Shapes: `centres, deviations` (K,) → (K,).
-
-    Examples
-    --------
-    >>> largest_draw(np.array([0.0, 0.0, -50.0]), np.array([1.0, 2.0, 1.0])).round(12).tolist()
-    [0.5, 0.5, 0.0]
     """
     n_arms = centres.size
     if n_arms == 2:
@@ -83,13 +78,6 @@ def first_to_finish(rng: Rng, probabilities: Floats, due: Ints) -> tuple[int, In
     The last pull is of that arm; the order of those before it is uniformly random (`first_of`).
 
     Shapes: `probabilities` (K,), `due` (K,) → (K,).
-
-    Examples
-    --------
-    >>> probabilities, due = np.array([1.0, 0.0]), np.array([5, 1])
-    >>> arm, pulls = first_to_finish(np.random.default_rng(0), probabilities, due)
-    >>> arm, pulls.tolist()
-    (0, [5, 0])
     """
     times = np.full(due.size, math.inf)
     for a in range(due.size):
@@ -112,12 +100,6 @@ def first_of(rng: Rng, pulls: Ints, sizes: Ints) -> Ints:
     Proof: :prf:ref:`lem-first-of`.
 
     Shapes: `pulls` (K,), `sizes` (C,) → (C, K).
-
-    Examples
-    --------
-    >>> found = first_of(np.random.default_rng(0), np.array([3, 0, 4]), np.array([2, 7]))
-    >>> found.sum(axis=1).tolist(), found[1].tolist()
-    ([2, 7], [3, 0, 4])
     """
     result = np.zeros((sizes.size, pulls.size), np.int64)
     so_far, left = np.zeros(pulls.size, np.int64), np.zeros(pulls.size, np.int64)

@@ -542,13 +542,6 @@ def skip_and_tally(
     probability at most `SKIP_ERROR`. Proof: :prf:ref:`skip-tv`.
 
     Shapes: `means` (K,), `checkpoints` (C,) → (C, K).
-
-    Examples
-    --------
-    >>> checkpoints, rng = np.array([10**6, 10**9]), np.random.default_rng(0)
-    >>> counts, tally = skip_and_tally([0.75, 0.25], 100.0, 1000.0, checkpoints, rng)
-    >>> counts.sum(axis=1).tolist(), tally.plain_pulls < 10**6
-    ([1000000, 1000000000], True)
     """
     policy = TreePolicy(float(node_scale), float(gamma))
     return _skips(policy, means, checkpoints, rng, max_skips)
