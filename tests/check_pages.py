@@ -244,6 +244,7 @@ SEARCHED = {
     "theorem 4.1": r"notebooks/0[34]|claims\.html#claim-ss19-thm-4-1$",
     "3.1": r"notebooks/03[^#]*#ours-elimination-run$",
     "td16-thm-3.4-second": r"claims\.html#claim-td16-cor-3-2$",
+    "changed": r"book/changed\.html(#what-changed)?$",
     "DPSE": r"book/reference/dpbandits\.DPSE\.html$",
     "dpbandits.regret.DPSE": r"book/reference/dpbandits\.DPSE\.html$",
 }
