@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import signal, stats
 from statistical import one_sample_limit
 from test_counters import dyadic, hybrid_blocks, privacy_loss
 from test_validation import refusal
@@ -231,3 +232,28 @@ def test_graded_rewards_are_rounded_and_runs_repeat():
     assert runs[0].how == "reference" and np.array_equal(runs[0].regret, runs[1].regret)
     secure = dpb.simulate(DiscreteDPSE(2.0, 0.1, secure=True), instance, 5000, 5, seed=1)
     assert (secure.pulls[:, 0] > secure.pulls[:, 1]).all()
+
+
+def shared(size, q, far=400):
+    """Probabilities of the difference of two Pólya variables at 0, 1, …"""
+    polya = stats.nbinom(size, 1 - q).pmf(np.arange(far))
+    return signal.correlate(polya, polya, method="direct")[far - 1 :]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_noise_that_patients_add_is_discrete_laplace(epsilon):
+    """`prop-distributed`: shares of size 1/r make up the law; those of a part h do not."""
+    q, noise, r = math.exp(-epsilon), DiscreteLaplace(epsilon), 5
+    law = [noise.probability(k) for k in range(40)]
+    share = shared(1 / r, q)
+    one = np.concatenate([share[:0:-1], share])
+    together = one
+    for _ in range(r - 1):
+        together = signal.fftconvolve(together, one)
+    together = together[together.size // 2 :][:40]
+    np.testing.assert_allclose(together, law, atol=1e-14)
+    for h in (0.2, 0.5, 0.9):
+        part = shared(h, q)[:40]
+        ratios = part[:-1] / part[1:]
+        assert ratios.max() <= math.exp(epsilon) / h
+        assert ratios[0] > math.exp(epsilon) * (1 + 1e-3)
