@@ -144,6 +144,7 @@ __all__ = [
     "AdaPTT",
     "AdaPTTStar",
     "DPLRE",
+    "CTBTT",
     "DPSEIdentifier",
     "DPTT",
     "TopTwo",

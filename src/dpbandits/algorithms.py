@@ -12,6 +12,7 @@ from typing import Any
 from dpbandits.identification.adap_tt import AdaPTT as AdaPTT
 from dpbandits.identification.adap_tt import AdaPTTStar as AdaPTTStar
 from dpbandits.identification.base import IdentificationAlgorithm as IdentificationAlgorithm
+from dpbandits.identification.ctb_tt import CTBTT as CTBTT
 from dpbandits.identification.dp_se import DPSEIdentifier as DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT as DPTT
 from dpbandits.identification.dplre import DPLRE as DPLRE

@@ -609,6 +609,9 @@ CASES |= {
     (dpb.TopTwo, DrawnRewards, "pull by pull"): [
         SameDecisions(*pair, (THREE, CERTAIN_BEST, NEAR)) for pair in TOP_TWO
     ],
+    (dpb.CTBTT, DrawnRewards, "pull by pull"): [
+        SameLawOfDecisions(dpb.CTBTT(1.0, 0.3), dpb.CTBTT(2.0, 0.3), NEAR)
+    ],
     (dpb.TopTwo, PopulationRewards, "pull by pull"): [
         SameDecisions(*pair, CLINICS) for pair in TOP_TWO
     ],

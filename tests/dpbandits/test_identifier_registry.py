@@ -1,6 +1,7 @@
 """What every algorithm for best-arm identification does; `test_registry` has what all must be."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -103,7 +104,34 @@ NOISE = {
 
 def test_every_private_algorithm_has_its_noise_examined():
     private = {n for n, each in IDENTIFIERS.items() if any(a.guarantee.is_private for a in each)}
-    assert private == NOISE.keys()
+    local = {n for n in private if IDENTIFIERS[n][0].guarantee.model == "local"}
+    assert private == NOISE.keys() | local and local == {"CTBTT"}
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+def test_each_report_is_true_with_odds_of_e_to_epsilon(epsilon):
+    """`prop-ctb`: every reward is asked for by itself, and answered with one uniform number."""
+    asked = []
+
+    class Rewards:
+        n_arms, pulls = 2, [1, 1]
+
+        def total(self, arm, size):
+            assert size == 1
+            asked.append(arm)
+            return reward
+
+    class Uniform:
+        def random(self):
+            return number
+
+    rule, lie = dpb.CTBTT(epsilon, 0.1), math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    for reward in (0.0, 0.25, 1.0):
+        chance = lie + (1 - 2 * lie) * reward
+        for number, report in ((chance - 1e-12, 1), (chance + 1e-12, 0)):
+            if 0 <= number < 1:
+                assert rule._next_reward(Rewards(), 1, Uniform()) == report
+    assert set(asked) == {1}
 
 
 def noise_is_right(algorithm, monkeypatch, **twin):
@@ -122,7 +150,7 @@ def noise_is_right(algorithm, monkeypatch, **twin):
 
 
 @pytest.mark.parametrize("epsilon", [0.4, 3.0])
-@pytest.mark.parametrize("algorithm", [p for p in EVERY if p.values[0].guarantee.is_private])
+@pytest.mark.parametrize("algorithm", [p for p in EVERY if type(p.values[0]).__name__ in NOISE])
 def test_every_batch_is_released_with_noise_of_scale_one_over_epsilon(
     algorithm, epsilon, monkeypatch
 ):

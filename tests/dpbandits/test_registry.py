@@ -100,6 +100,7 @@ IDENTIFIERS = {
     "AdaPTT": [dpb.AdaPTT(1.0, 0.1), dpb.AdaPTT(1.0, 0.1, "heuristic")],
     "AdaPTTStar": [dpb.AdaPTTStar(1.0, 0.1)],
     "DPSEIdentifier": [dpb.DPSEIdentifier(1.0, 0.1), dpb.DPSEIdentifier(math.inf, 0.05)],
+    "CTBTT": [dpb.CTBTT(1.0, 0.1), dpb.CTBTT(3.0, 0.05, leader_share=0.4)],
     "DPLRE": [dpb.DPLRE(1.0, 0.1), dpb.DPLRE(3.0, 0.05, least_growth=0.3)],
 }
 RULES = {
@@ -264,7 +265,8 @@ def test_guarantee(algorithm):
     assert isinstance(guarantee, dpb.PrivacyGuarantee)
     if type(algorithm).__name__ not in CONFIGURATIONS:
         assert guarantee.epsilon == getattr(algorithm, "epsilon", math.inf)
-        assert guarantee.model == "central" and guarantee.delta == 0
+        local = isinstance(algorithm, dpb.CTBTT)
+        assert guarantee.model == ("local" if local else "central") and guarantee.delta == 0
         assert guarantee.is_private == (guarantee.epsilon < math.inf)
     elif hasattr(algorithm, "epsilon") and not isinstance(algorithm, dpb.DPUCBInt):
         # an ε in each of two parts is 2ε together; the ε of DPUCBInt sets an interval

@@ -21,6 +21,7 @@ from dpbandits.identification.characteristic import (
     sample_lower_bound,
     total_variation_time,
 )
+from dpbandits.identification.ctb_tt import CTBTT
 from dpbandits.identification.dp_se import DPSEIdentifier
 from dpbandits.identification.dp_tt import DPTT
 from dpbandits.identification.dplre import DPLRE
@@ -38,6 +39,7 @@ from dpbandits.rewards.populations import FinitePopulation, PopulationRewards, i
 from dpbandits.rewards.sources import DrawnRewards, Rewards, TableRewards
 
 __all__ = [
+    "CTBTT",
     "DPLRE",
     "DPTT",
     "AdaPTT",

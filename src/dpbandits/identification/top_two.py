@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -16,11 +17,63 @@ from dpbandits.identification.thresholds import (
 )
 from dpbandits.rewards.run import Run
 
-__all__ = ["TopTwo"]
+__all__ = ["EmpiricalTopTwo", "TopTwo"]
+
+
+class EmpiricalTopTwo(IdentificationAlgorithm):
+    """Base class of `TopTwo` and `CTBTT`, which differ in the rewards that are seen.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> issubclass(dpb.TopTwo, EmpiricalTopTwo), issubclass(dpb.CTBTT, EmpiricalTopTwo)
+    (True, True)
+    """
+
+    leader_share: Fraction
+    threshold: Literal["proved", "customary"]
+
+    @property
+    def is_correct(self) -> bool:
+        return self.threshold == "proved"
+
+    def decide(self, rewards: Run, rng: Rng) -> int:
+        arms = range(rewards.n_arms)
+        sums = [self._next_reward(rewards, arm, rng) for arm in arms]
+        pulls, led, own = rewards.pulls, [0 for _ in arms], [0 for _ in arms]
+        while True:
+            means = [s / n for s, n in zip(sums, pulls, strict=True)]
+            leader = means.index(max(means))
+            n, mean = pulls[leader], means[leader]
+            costs, settled = {}, True
+            for a in arms:
+                if a == leader:
+                    continue
+                cost = 0.0
+                if means[a] < mean:
+                    u = (sums[leader] + sums[a]) / (n + pulls[a])
+                    cost = n * kl(mean, u) + pulls[a] * kl(means[a], u)
+                limit = mixture_threshold_kernel(self.delta, len(arms), n, pulls[a])
+                if self.threshold == "customary":
+                    limit = customary_threshold_kernel(self.delta, sum(pulls))
+                settled = settled and cost > limit
+                costs[a] = cost + math.log(pulls[a])
+            if settled:
+                return leader
+            led[leader] += 1
+            arm = min(costs, key=costs.__getitem__)
+            if own[leader] < self.leader_share * led[leader]:
+                own[leader] += 1
+                arm = leader
+            sums[arm] += self._next_reward(rewards, arm, rng)
+
+    @abc.abstractmethod
+    def _next_reward(self, rewards: Run, arm: int, rng: Rng) -> float:
+        """Return the next reward of an arm, 0 or 1, as the algorithm sees it."""
 
 
 @dataclass(frozen=True)
-class TopTwo(IdentificationAlgorithm):
+class TopTwo(EmpiricalTopTwo):
     """Top Two without privacy: empirical best leader, challenger by transportation cost.
 
     One pull of each arm; then, before every pull, the leader B has the largest empirical mean μ̂,
@@ -58,39 +111,8 @@ class TopTwo(IdentificationAlgorithm):
     leader_share: Fraction = 0.5
     threshold: Literal["proved", "customary"] = "proved"
 
-    @property
-    def is_correct(self) -> bool:
-        return self.threshold == "proved"
-
-    def decide(self, rewards: Run, rng: Rng) -> int:
-        arms = range(rewards.n_arms)
-        sums = [rewards.total(arm, 1) for arm in arms]
-        pulls, led, own = rewards.pulls, [0 for _ in arms], [0 for _ in arms]
-        while True:
-            means = [s / n for s, n in zip(sums, pulls, strict=True)]
-            leader = means.index(max(means))
-            n, mean = pulls[leader], means[leader]
-            costs, settled = {}, True
-            for a in arms:
-                if a == leader:
-                    continue
-                cost = 0.0
-                if means[a] < mean:
-                    u = (sums[leader] + sums[a]) / (n + pulls[a])
-                    cost = n * kl(mean, u) + pulls[a] * kl(means[a], u)
-                limit = mixture_threshold_kernel(self.delta, len(arms), n, pulls[a])
-                if self.threshold == "customary":
-                    limit = customary_threshold_kernel(self.delta, sum(pulls))
-                settled = settled and cost > limit
-                costs[a] = cost + math.log(pulls[a])
-            if settled:
-                return leader
-            led[leader] += 1
-            arm = min(costs, key=costs.__getitem__)
-            if own[leader] < self.leader_share * led[leader]:
-                own[leader] += 1
-                arm = leader
-            sums[arm] += rewards.total(arm, 1)
+    def _next_reward(self, rewards: Run, arm: int, rng: Rng) -> float:
+        return rewards.total(arm, 1)
 
 
 def kl(x: float, y: float) -> float:

@@ -8,7 +8,7 @@ from dpbandits._arrays import Rng
 from dpbandits.configuration import Budget, checked_arguments
 from dpbandits.rewards.binomial import binomial_by_rejection
 
-__all__ = ["lie_probability", "randomised_response"]
+__all__ = ["lie_probability", "randomised_report", "randomised_response"]
 
 
 @checked_arguments
@@ -29,3 +29,12 @@ def randomised_response(rng: Rng, ones: int, answers: int, epsilon: float) -> in
     lie = lie_probability(epsilon)
     denied, claimed = (binomial_by_rejection(rng, n, lie) for n in (ones, answers - ones))
     return int(ones - denied + claimed)
+
+
+def randomised_report(rng: Rng, reward: float, epsilon: float) -> int:
+    """Report a reward x in [0, 1] as 1 with probability q + (1 − 2q)x, with q of `lie_probability`.
+
+    Proof: :prf:ref:`prop-ctb`.
+    """
+    lie = lie_probability(epsilon)
+    return int(rng.random() < lie + (1.0 - 2.0 * lie) * reward)

@@ -12,11 +12,13 @@ from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits._engine.streams import Streams, begin_stream
 from dpbandits.divergences import d_eps_kernel
 from dpbandits.identification.base import Decision, TableDecisions
+from dpbandits.identification.ctb_tt import CTBTT
 from dpbandits.identification.thresholds import (
     customary_threshold_kernel,
     mixture_threshold_kernel,
 )
-from dpbandits.identification.top_two import TopTwo
+from dpbandits.identification.top_two import EmpiricalTopTwo, TopTwo
+from dpbandits.mechanisms.randomised_response import lie_probability
 from dpbandits.rewards.binomial import binomial
 from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.sources import DrawnRewards, running_sums
@@ -152,7 +154,7 @@ def _table_runs(rule: TopTwoRule, sums: Floats, n_runs: int, rng: Rng) -> tuple[
     return best, pulls, arms
 
 
-def _rule(algorithm: TopTwo) -> TopTwoRule:
+def _rule(algorithm: EmpiricalTopTwo) -> TopTwoRule:
     """Return the parameters of the algorithm for the compiled functions."""
     customary = algorithm.threshold == "customary"
     return TopTwoRule(algorithm.leader_share, algorithm.delta, customary)
@@ -189,6 +191,32 @@ def _draw_many(
 ) -> tuple[Ints, Ints]:
     """Return recommendations (n,), −1 if ended, and pulls (n, K): `draw` on each stream."""
     setting = _rule(algorithm), rewards.means, NO_TABLE, NO_PATIENTS
+    found: tuple[Ints, Ints] = _runs(*setting, max_pulls, NO_LOG, streams)
+    return found
+
+
+def reported_means(epsilon: float, means: Floats) -> Floats:
+    """Return the means of reports on Bernoulli arms, (K,), given those of rewards: `prop-ctb`."""
+    lie = lie_probability(epsilon)
+    return lie + (1.0 - 2.0 * lie) * means
+
+
+@accelerates(CTBTT, on=DrawnRewards, name="pull by pull")
+def draw_reports(algorithm: CTBTT, rewards: DrawnRewards, max_pulls: int, rng: Rng) -> Decision:
+    """Run on the reports of Bernoulli arms, which are Bernoulli."""
+    means = reported_means(algorithm.epsilon, rewards.means)
+    setting = _rule(algorithm), means, NO_TABLE, NO_PATIENTS
+    arm, pulls, _ = run_top_two(*setting, rng, max_pulls, NO_LOG)
+    return Decision(arm, pulls)
+
+
+@plays_many(draw_reports)
+def _draw_many_reports(
+    algorithm: CTBTT, rewards: DrawnRewards, max_pulls: int, streams: Streams
+) -> tuple[Ints, Ints]:
+    """Return recommendations (n,), −1 if ended, and pulls (n, K): `draw_reports` on each stream."""
+    means = reported_means(algorithm.epsilon, rewards.means)
+    setting = _rule(algorithm), means, NO_TABLE, NO_PATIENTS
     found: tuple[Ints, Ints] = _runs(*setting, max_pulls, NO_LOG, streams)
     return found
 
