@@ -94,12 +94,15 @@ def turning_pair(target, seed=1):
     """A pair on which a reward changes outputs on a few tapes, one more reward of arm 0 first."""
     program, tables = Program(target, np.random.default_rng(seed)), tables_of(target)
     shape = tables.n_arms, length_for(target)
-    pairs = steps_at(program, *shape, tables)
-    pairs += [p for cell in pairs_everywhere(program, *shape, tables).values() for p in cell]
-    keys = program.new_keys(8)
-    for pair in pairs:
+
+    def pairs():
+        yield from steps_at(program, *shape, tables)
+        for cell in pairs_everywhere(program, *shape, tables).values():  # many more runs
+            yield from cell
+
+    for pair in pairs():
         program.load(pair)
-        (one, _), (other, _) = program.run(keys, (LIKELY, STILL), (RARE, STILL))
+        (one, _), (other, _) = program.run(program.new_keys(8), (LIKELY, STILL), (RARE, STILL))
         if not np.array_equal(one, other):
             return pair
     raise AssertionError(f"no reward decides anything for {target!r}")
@@ -390,7 +393,9 @@ ON_TABLES = {
     if getattr(getattr(target, "tables", None), "promise", 1) is None  # else see above
     and not isinstance(target, dpb.GuessAndDouble)  # whose noise is that of its base
 }
-ENOUGH = (400, 4000)
+# its indices are drawn, so that one reward changes their law little, noise or not
+ON_TABLES["LazyDPTS"] = audited(0.25)["LazyDPTS"]
+ENOUGH = (400, 2000)
 """Runs: of most programs the first do; of what is random at any budget, be it in ties, the last."""
 
 
@@ -403,6 +408,6 @@ def test_whatever_loses_its_noise_is_convicted(name):
     """
     broken = noiseless(ON_TABLES[name])
     pair = turning_pair(broken)
-    audits = (audit(broken, pair, n_runs=n_runs, all_runs=True) for n_runs in ENOUGH)
+    audits = (audit(broken, pair, n_runs=n_runs) for n_runs in ENOUGH)
     found = next((each for each in audits if each.convicted), None)
-    assert found is not None and found.epsilon_lower > 1.0
+    assert found is not None and found.epsilon_lower > broken.epsilon
