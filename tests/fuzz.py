@@ -102,6 +102,8 @@ GOOD = {  # by the name of an argument, whatever the function
     **dict.fromkeys(("critical", "factor", "log_failure", "q"), 2.0),
     **dict.fromkeys(("likely", "rare"), (0.5, 0.25, 0.25)),
     "design": GroupSequential(50, 2.0),
+    "null": 0.3,
+    "alternative": 0.7,
     "looks": 3,
     "noise_scale": 1.0,
     "patients": 1000,
@@ -146,6 +148,8 @@ OWN = {  # where the name alone does not tell
     "MeanErrors": None,
     "TruncatedMean": {"model": "central"},
     "TwoPointLaw": {"low": 0.0},
+    "DPSPRT.run": {"outcomes": (1.0, 0.0)},
+    "calibrated_sprt": {"design": dpb.DPSPRT(0.3, 0.7, epsilon=1.0)},
     "GroupSequential.score": {"look": 1, "treatment": 30, "control": 20},
     "GuessAndDouble.stretches": {"end": 100},
     "estimate_difference": {"look": 1, "treatment": 25, "control": 24},  # it goes on: no p-value
@@ -218,6 +222,7 @@ RECORDS = {  # what functions return, and protocols: no reader makes one
         "Outcome",
     ),
     *("Outputs", "Plan", "PrivacyLoss", "ReleasePlan", "Rewards", "RobustMean", "Runs", "Samples"),
+    *("SPRTLaw", "SPRTRun"),
     *("StoppingTimes", "WindowPlan", "TreeIndexPlan", "TrialPlan", "Trials", "HeavyLaw", "Law"),
 }
 SLOW = {"audit", "plan_group_sequential", "plan_regret", "power"}

@@ -43,6 +43,7 @@ from dpbandits.regret.simulation import Runs, log_checkpoints, simulate, simulat
 from dpbandits.rewards import instances, laws
 from dpbandits.stopping import Estimates, estimate, estimate_many
 from dpbandits.trials import (
+    DPSPRT,
     GroupSequential,
     GroupSequentialPlan,
     Plan,
@@ -59,6 +60,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
+    "DPSPRT",
     "Estimates",
     "GroupSequential",
     "GroupSequentialPlan",

@@ -61,6 +61,7 @@ OTHERS = {
         ),
         "builds a table for kernels",
     ),
+    "trials.dp_sprt": "hypotheses and outcomes of a test, which test_dp_sprt tries",
     **dict.fromkeys(
         (
             *("trials.group_sequential", "trials.group_plan"),
