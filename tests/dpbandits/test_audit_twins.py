@@ -14,7 +14,7 @@ from statistical import FALSE_ALARM
 
 import dpbandits as dpb
 from dpbandits.auditing import audit_exactly, audit_stopping
-from dpbandits.auditing.adapters import GroupSubject
+from dpbandits.auditing.adapters import GroupSubject, SPRTSubject
 from dpbandits.mechanisms import DiscreteLaplace, HybridCounter, KaryTree, LogarithmicCounter
 from dpbandits.stopping import crossing_streams, privacy_loss
 
@@ -234,6 +234,52 @@ def test_the_looks_of_a_trial_are_audited(monkeypatch):
     assert verdict(1.0) == "violation found"
     with pytest.raises(ValueError, match="table has 2 × 4 outcomes; allowed: 2 × 8, each 0 or 1"):
         GroupSubject(dpb.GroupSequential(4, 2.0, looks=2)).once(np.zeros((2, 4)), np.zeros(3), 0)
+
+
+class HalfTheNoise(dpb.DPSPRT):
+    """It declares ε and draws noise for 2ε."""
+
+    @property
+    def threshold_scale(self):
+        return 1.0 / self.epsilon
+
+    @property
+    def query_scale(self):
+        return 2.0 / self.epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_sequential_test_is_audited():
+    """On a stream that passes its upper limit and stops at the lower one."""
+    table = np.zeros((1, 8))
+    table[0, 1] = 1.0
+    pair = dpb.TablePair(table, arm=0, pull=0, value=1.0)
+    shape = {"boundary": "constant", "upper": 0.05, "lower": 5.0}
+
+    def verdict(kind, n_runs):
+        rule = kind(0.3, 0.7, epsilon=EPSILON, **shape)
+        found = dpb.audit(rule, pair, n_runs, 0, FALSE_ALARM)
+        assert found.kind == "program"
+        return found.verdict
+
+    assert verdict(dpb.DPSPRT, 4000) == "no violation found"
+    assert verdict(HalfTheNoise, 50_000) == "violation found"
+
+
+def test_a_sequential_test_is_run_on_its_tables():
+    single, pairs = (dpb.DPSPRT(0.3, 0.7, paired=paired) for paired in (False, True))
+    read, rng = np.zeros(3, dtype=np.int64), np.random.default_rng(0)
+    two = np.array([[1.0] * 9, [0.0] * 9])
+    n = math.ceil(math.log(20.0) / pairs.exponent / (1.0 - pairs.slope))
+    assert SPRTSubject(pairs).once(two, read, 0)(rng)[1].tolist() == [n, 0.0]
+    assert read.tolist() == [n, n, 0] and n < 9
+    assert SPRTSubject(single).once(two[1:], read, 0)(rng)[1].tolist() == [4.0, 1.0]
+    assert SPRTSubject(single).once(two[1:, :2], read, 0)(rng)[1].tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="table has 1 arm; allowed: two"):
+        SPRTSubject(pairs).once(two[:1], read, 0)
+    with pytest.raises(ValueError, match="arm"):
+        SPRTSubject(single).once(two, read, 0)
 
 
 def test_a_counter_that_is_not_reset_is_refused():

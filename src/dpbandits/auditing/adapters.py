@@ -19,6 +19,7 @@ from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.sources import FixedRewards
 from dpbandits.rewards.tables import Tables
 from dpbandits.stopping.base import StoppingRule
+from dpbandits.trials.dp_sprt import DECISIONS, DPSPRT
 from dpbandits.trials.group_sequential import ENDS, GroupSequential
 from dpbandits.trials.running_trial import RunningTrial
 
@@ -31,6 +32,7 @@ __all__ = [
     "IdentificationSubject",
     "Outputs",
     "RegretSubject",
+    "SPRTSubject",
     "StoppingSubject",
     "Subject",
     "check_one_arm",
@@ -666,6 +668,65 @@ class GroupSubject(Subject):
         return run
 
 
+class SPRTSubject(Subject):
+    """A private sequential test: its number of samples, and the index of its decision.
+
+    The index is that in `DECISIONS`. Tables have one arm; for pairs arm 0 is the treatment and arm
+    1 the control, and others are not read.
+
+    Parameters
+    ----------
+    target : DPSPRT
+        The test.
+    n_pulls : int
+        Unused: the test ends with the table.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> subject = SPRTSubject(dpb.DPSPRT(null=0.3, alternative=0.7))
+    >>> run = subject.once(np.ones((1, 9)), np.zeros(2, dtype=np.int64), arm=0)
+    >>> run(np.random.default_rng(0))[1].tolist()
+    [4.0, 0.0]
+    """
+
+    def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
+        """Return a function that runs the test once on a table.
+
+        Parameters
+        ----------
+        table : numpy.ndarray of float, shape (1, N) or (2, N)
+            Outcomes in [0, 1] of the patients of each arm, in order.
+        read : numpy.ndarray of int
+            Output: the number of rewards read of each arm.
+        arm : int
+            Unused: pulls are not shown.
+
+        Returns
+        -------
+        callable
+            Takes a generator, and returns one run's counts and values, always of the same shapes.
+
+        Raises
+        ------
+        ValueError
+            If the table has several arms, or for pairs only one.
+        """
+        rule: DPSPRT = self.target
+        if rule.paired and len(table) < 2:
+            raise ValueError(f"table has {len(table)} arm; allowed: two, for a test of pairs")
+        if not rule.paired:
+            check_one_arm(table)
+        samples = table[:2].T.tolist() if rule.paired else table[0].tolist()
+
+        def run(rng: Rng) -> Row:
+            found = rule.run(samples, rng)
+            read[: 1 + rule.paired] = found.samples
+            return np.empty(0), np.array([found.samples, DECISIONS.index(found.decision)], float)
+
+        return run
+
+
 class CounterSubject(Subject):
     """A private counter, such as `BinaryTree`: all its running sums. Its tables have one arm.
 
@@ -905,8 +966,8 @@ def subject_of(
     ----------
     target : object
         A `RegretAlgorithm`, an `IdentificationAlgorithm`, a `StoppingRule`,
-        a `GroupSequential` trial, a mechanism with a `counter`, an `Auditable`, or a function of
-        (`FixedRewards`, generator): see `FunctionSubject`.
+        a `GroupSequential` trial, a `DPSPRT`, a mechanism with a `counter`, an `Auditable`, or a
+        function of (`FixedRewards`, generator): see `FunctionSubject`.
     n_pulls : int
         Length N of the tables, for algorithms whose guarantee depends on it.
     guarantee : PrivacyGuarantee, optional
@@ -939,6 +1000,7 @@ def subject_of(
         IdentificationAlgorithm: IdentificationSubject,
         StoppingRule: StoppingSubject,
         GroupSequential: GroupSubject,
+        DPSPRT: SPRTSubject,
     }
     for kind, subject in kinds.items():
         if isinstance(target, kind):
