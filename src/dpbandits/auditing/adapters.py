@@ -145,72 +145,20 @@ def _check_rewards(table: Floats, tables: Tables | None = None) -> None:
 def check_one_arm(table: Floats) -> None:
     """Raise for a table of several arms where a stream is required.
 
-    Parameters
-    ----------
-    table : numpy.ndarray of float, shape (K, N)
-        The table.
-
-    Raises
-    ------
-    ValueError
-        If it has more than one arm.
-
-    Examples
-    --------
-    >>> check_one_arm(np.zeros((2, 8)))
-    Traceback (most recent call last):
-    ...
-    ValueError: table has 2 arms; allowed: 1, as a stream is read
+    Shapes: `table` (K, N).
     """
     if len(table) != 1:
         raise ValueError(f"table has {len(table)} arms; allowed: 1, as a stream is read")
 
 
 def declared(target: Any, n_pulls: int) -> PrivacyGuarantee:
-    """Return the declared guarantee of a target, which may depend on the length of the tables.
-
-    Parameters
-    ----------
-    target : object
-        An object with a `guarantee`.
-    n_pulls : int
-        Length of the tables.
-
-    Returns
-    -------
-    PrivacyGuarantee
-        The guarantee.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> algorithm = dpb.DPUCBInt(epsilon=0.5)
-    >>> declared(algorithm, 16).epsilon < algorithm.guarantee.epsilon
-    True
-    """
+    """Return the declared guarantee of a target, which may depend on the length of the tables."""
     found: PrivacyGuarantee = target.guarantee
     return target.guarantee_at(n_pulls) if isinstance(target, Guaranteed) else found
 
 
 def tables_of(target: object) -> Tables | None:
-    """Return the tables on which a target declares that it can be audited.
-
-    Parameters
-    ----------
-    target : object
-        An algorithm, a stopping rule, a counter, or a wrapper of one of them.
-
-    Returns
-    -------
-    Tables or None
-        The tables; None if it declares none.
-
-    Examples
-    --------
-    >>> import dpbandits as dpb
-    >>> tables_of(dpb.NAS(0.5, 0.05)).n_arms, tables_of(dpb.DPRSE(1.0)).high, tables_of(len)
-    (1, 0.5, None)
-    """
+    """Return the tables on which a target declares that it can be audited."""
     found = getattr(getattr(target, "target", target), "tables", None)
     return found if isinstance(found, Tables) else None
 
@@ -336,24 +284,7 @@ class RegretSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the algorithm's own `play` once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            The arm whose pulls are shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If a reward is out of range.
+        Shapes: `table` (K, N).
         """
         rewards, times = self._rewards(table, read), _times(table.shape[1])
 
@@ -367,25 +298,7 @@ class RegretSubject(Subject):
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
         """Return the compiled loop registered for exactly the target's class, if there is one.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls: in [0, 1], or heavy-tailed.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm, followed by the number of the run.
-        arm : int
-            The arm whose pulls are shown.
-
-        Returns
-        -------
-        callable or None
-            Takes a number of runs and a generator, and returns their counts and values; None if
-            there is no loop.
-
-        Raises
-        ------
-        ValueError
-            If a reward is out of range.
+        Shapes: `table` (K, N).
         """
         fast = accelerator_for(self.target, TableRuns)
         if fast is None:
@@ -402,22 +315,7 @@ class RegretSubject(Subject):
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
         """Return the requests of a run of the algorithm's own `play`.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        list of (int, int)
-            Arms and numbers of rewards, in order.
-
-        Raises
-        ------
-        ValueError
-            If a reward is out of range.
+        Shapes: `table` (K, N).
         """
         rewards = self._rewards(table, None, log=True)
         self.target.draw(rewards, rewards.n_pulls, np.array([rewards.n_pulls]), rng, REFERENCE)
@@ -456,24 +354,7 @@ class IdentificationSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the algorithm's own `decide` once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            The arm whose pulls are shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If a reward is not in [0, 1].
+        Shapes: `table` (K, N).
         """
         _check_rewards(table)
         rewards = FixedRewards(table, read=read)
@@ -490,25 +371,7 @@ class IdentificationSubject(Subject):
     def loop(self, table: Floats, read: Ints, arm: int) -> Callable[[int, Rng], Rows] | None:
         """Return the compiled loop registered for exactly the target's class, if there is one.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm, followed by the number of the run.
-        arm : int
-            The arm whose pulls are shown.
-
-        Returns
-        -------
-        callable or None
-            Takes a number of runs and a generator, and returns their counts and values; None if
-            there is no loop, or no privacy is declared.
-
-        Raises
-        ------
-        ValueError
-            If a reward is not in [0, 1].
+        Shapes: `table` (K, N).
         """
         fast = accelerator_for(self.target, TableRuns)
         if fast is None or not self.target.guarantee.is_private:  # Top Two's loop counts successes
@@ -526,17 +389,7 @@ class IdentificationSubject(Subject):
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
         """Return the requests of a run of the algorithm's own `decide`.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards in [0, 1] of each arm in the order of its pulls.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        list of (int, int)
-            Arms and numbers of rewards, in order.
+        Shapes: `table` (K, N).
         """
         rewards = FixedRewards(table)
         self.target.draw(rewards, rng, rewards.n_pulls, REFERENCE)
@@ -565,24 +418,7 @@ class StoppingSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the rule's own `stop` once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (1, N)
-            The rewards of the one arm in their order.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            Unused: there is one arm, and pulls are not shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If the table has several arms.
+        Shapes: `table` (1, N).
         """
         check_one_arm(table)
         stream = table[0].tolist()
@@ -626,24 +462,7 @@ class GroupSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the trial once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (2, N)
-            Outcomes 0 or 1 of the patients of each arm, look by look.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            Unused: all pulls are known beforehand.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If the number of patients differs from the plan, or an outcome is not 0 or 1.
+        Shapes: `table` (2, N).
         """
         design: GroupSequential = self.target
         n, size = design.looks, design.per_look
@@ -693,24 +512,7 @@ class SPRTSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the test once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (1, N) or (2, N)
-            Outcomes in [0, 1] of the patients of each arm, in order.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            Unused: pulls are not shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If the table has several arms, or for pairs only one.
+        Shapes: `table` (1, N).
         """
         rule: DPSPRT = self.target
         if rule.paired and len(table) < 2:
@@ -750,24 +552,7 @@ class CounterSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the counter's own program once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (1, N)
-            The rewards of the one arm in their order.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            Unused: there is one arm, and pulls are not shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
-
-        Raises
-        ------
-        ValueError
-            If the table has several arms.
+        Shapes: `table` (1, N).
         """
         check_one_arm(table)
         stream = table[0].tolist()
@@ -906,19 +691,7 @@ class DrawnSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the target's `outputs` once on a table.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls.
-        read : numpy.ndarray of int
-            Output: the number of rewards read of each arm.
-        arm : int
-            The arm whose pulls are shown.
-
-        Returns
-        -------
-        callable
-            Takes a generator, and returns one run's counts and values, always of the same shapes.
+        Shapes: `table` (K, N).
         """
         length = table.size
 
@@ -935,17 +708,7 @@ class DrawnSubject(Subject):
     def requests(self, table: Floats, rng: Rng) -> list[tuple[int, int]]:
         """Return a request for every reward of the table: the rewards read are not known.
 
-        Parameters
-        ----------
-        table : numpy.ndarray of float, shape (K, N)
-            Rewards of each arm in the order of its pulls.
-        rng : numpy.random.Generator
-            Unused.
-
-        Returns
-        -------
-        list of (int, int)
-            Arms and numbers of rewards.
+        Shapes: `table` (K, N).
         """
         return [(arm, 1) for arm in range(len(table)) for _ in range(table.shape[1])]
 

@@ -71,33 +71,6 @@ def upper_tail(
     results at the same look are ordered by score; the earlier a stop for harm, the less favourable
     it is. Futility is ignored. Both probabilities are non-decreasing in `treatment` and
     non-increasing in `control`.
-
-    Parameters
-    ----------
-    design : GroupSequential
-        The design.
-    look : int
-        Look k at which the trial ended.
-    score : float
-        Its score there.
-    treatment : float
-        Share of success in the treatment arm.
-    control : float
-        Share in the control arm.
-
-    Returns
-    -------
-    at_least : float
-        Probability of this result or a more favourable one.
-    above : float
-        Probability of a more favourable one.
-
-    Examples
-    --------
-    >>> design = GroupSequential(per_look=167, critical=2.1647, epsilon=1.0)
-    >>> at_boundary, _ = upper_tail(design, 5, 2.1647, 0.868, 0.868)
-    >>> abs(at_boundary - design.error(0.868)) < 1e-9
-    True
     """
     harmful = score <= -design.bounds[look - 1] and design.sides == 2
     earlier = 0.0

@@ -164,25 +164,7 @@ class GroupSequentialPlan:
 
 
 def usual_shares(treatment: float, control: float) -> tuple[float, ...]:
-    """Return six common shares around two: from half the odds of the smaller to twice the larger's.
-
-    Parameters
-    ----------
-    treatment : float
-        Share of success in one arm, in (0, 1).
-    control : float
-        Share in the other.
-
-    Returns
-    -------
-    tuple of float, length 6
-        Shares equally spaced in log-odds.
-
-    Examples
-    --------
-    >>> [round(share, 3) for share in usual_shares(0.5, 0.5)]
-    [0.333, 0.398, 0.465, 0.535, 0.602, 0.667]
-    """
+    """Return six common shares, from half the odds of the smaller to twice the larger."""
     logs = sorted(math.log(p / (1.0 - p)) for p in (treatment, control))
     low, high = logs[0] - math.log(2.0), logs[1] + math.log(2.0)
     return tuple(1.0 / (1.0 + math.exp(-(low + (high - low) * i / 5))) for i in range(6))

@@ -66,22 +66,7 @@ _FINE = 40  # points of the grid for each degree of the polynomial
 def boundary_shape(looks: int, boundary: Boundary) -> Floats:
     """Return the boundary of each look divided by that of the last.
 
-    Parameters
-    ----------
-    looks : int
-        Number K of looks.
-    boundary : {"pocock", "obrien-fleming"}
-        Its shape: constant, or √(K/k).
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K,)
-        Its values.
-
-    Examples
-    --------
-    >>> boundary_shape(4, "obrien-fleming").round(3).tolist()
-    [2.0, 1.414, 1.155, 1.0]
+    Shapes: the result (K,).
     """
     k = np.arange(1, looks + 1)
     shape: Floats = np.sqrt(looks / k) if boundary == "obrien-fleming" else np.ones(looks)
