@@ -50,9 +50,10 @@ lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashe
 chapter: $(STAMP) ## execute chapter N in a copy of the book, at PRESET smoke, quick or paper
 	$(BIN)/companion execute $(N) --preset $(PRESET)
 
-book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
+book: $(STAMP) ## execute every chapter at the paper preset, build the pages, print them to a PDF
 	$(BIN)/companion execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
+	@$(MAKE) --no-print-directory pdf PRINT=--if-possible
 
 # If only sentences have changed since the last build, only their pages are rebuilt.
 html: $(STAMP) ## build the pages from the outputs in the repository
@@ -97,9 +98,10 @@ check-pages: $(STAMP) ## build the pages, and check them in a headless browser
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
 	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
 
-pdf: $(STAMP) ## print the book to _build/pdf, bound in one file, where Chromium is installed
+# A build of the pages hides the PDF of an older one.
+pdf: $(STAMP) ## print the book to one PDF, which the pages then offer, where Chromium is installed
 	@test -e $(HTML)/index.html || $(MAKE) --no-print-directory html
-	$(BIN)/python tests/print_pages.py $(HTML) _build/pdf
+	$(BIN)/python tests/print_pages.py $(PRINT) $(HTML) _build/pdf
 
 dist: $(STAMP) ## build wheel and sdist, and test both with only the run-time dependencies
 	rm -rf _build/dist _build/trial

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from browser import FLAGS, TYPESET, find_browser, serve
 from check_access import check_access, check_the_check, violations
 from check_contents import CONTROL, check_contents, check_the_contents
+from check_download import check_download, check_no_download
 from check_explorer import PAGE as EXPLORER
 from check_explorer import check_explorer
 from check_filters import GALLERY, LEDGER, check_gallery, check_ledger
@@ -177,6 +178,7 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
     check_height(page, name, report)
     seen[name] = (page.evaluate(NAMES), page.evaluate(LINKS))
     check_contents(page, name, report)
+    check_download(page, name, options.html, report)
     if name == CONTROL:
         check_the_contents(browser, base, name, DESKTOP, report)
     if name == REFERENCE:
@@ -203,6 +205,7 @@ def check_page(browser, base: str, name: str, report: Report, seen: dict, option
         check_the_size(page, name, report)
         check_the_check(page, name, report)
         check_the_paper(page, name, report)
+        check_no_download(browser, base, name, options.html, report)
     if name in CITED:
         check_signs(page, name, report)
     report.check(name, "console", console)

@@ -1,19 +1,36 @@
 """Print the built pages to PDF with headless Chromium: ``print_pages.py HTML FOLDER [PAGE…]``.
 
 Without a page named, the first page, the chapters and the appendices are printed, and bound: one
-file, whose bookmarks are the pages and their sections. Folded proofs are open on paper.
+file, whose bookmarks are the pages and their sections. The built pages then offer it. Folded
+proofs are open on paper. ``BOOK_ADDRESS`` is where links to other pages lead.
 """
 
 import argparse
+import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
+from bind_pages import Part, bind, places_wanted
 from browser import ALL_IMAGES, FLAGS, TYPESET, find_browser, serve
 from check_print import PAPER
 from playwright.sync_api import sync_playwright
-from pypdf import PdfReader, PdfWriter
 
 BOUND = "private-bandits.pdf"
+SCRIPT = Path(__file__).resolve().parents[1] / "book" / "_static" / "download.js"
+
+NOTE_PLACES = """places => {
+    const list = document.createElement('div');
+    list.hidden = true;
+    for (const place of places) {
+        const link = document.createElement('a');
+        link.href = '#' + place;
+        list.append(link);
+    }
+    document.body.append(list);
+}"""
+"""Let the browser note where places are that other pages link."""
 
 
 def pages_of(html: Path, names: list[str]) -> list[Path]:
@@ -29,25 +46,40 @@ def pages_of(html: Path, names: list[str]) -> list[Path]:
     return found
 
 
-def bind(parts: list[tuple[str, list[str], Path]], target: Path) -> int:
-    """Bind printed pages, each with its title and sections as bookmarks; return the sheets.
+def print_all(pages: list[str], html: Path, folder: Path, base: str, program: str) -> list[Part]:
+    """Print pages, which are served at `base`, each to a file of its own."""
+    wanted, parts = places_wanted(html, pages), []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        page = browser.new_page()
+        for name in pages:
+            page.goto(f"{base}/{name}", wait_until="load")
+            page.evaluate(TYPESET)
+            page.evaluate(ALL_IMAGES)
+            page.evaluate(NOTE_PLACES, sorted(wanted[name]))
+            target = folder / f"{Path(name).stem}.pdf"
+            page.pdf(path=target, outline=True, tagged=True, **PAPER)
+            title, *sections = page.locator(".bd-article :is(h1, h2)").all_inner_texts()
+            sections = [each.strip("# \n") for each in sections]
+            parts.append(Part(name, title.strip("# \n"), sections, target))
+            print(f"{target}: {target.stat().st_size / 1e6:.1f} MB", flush=True)
+        browser.close()
+    return parts
 
-    Where sections begin is read from the bookmarks that the browser has made. Their titles are the
-    page's: of a heading at the edge of a sheet the browser's bookmark says everything twice.
+
+def offer(bound: Path, html: Path) -> None:
+    """Put the bound file into the built pages, and let them offer it.
+
+    The script of the pages is written anew by each build, with null: pages that are newer than the
+    file do not offer it.
     """
-    writer = PdfWriter()
-    for title, sections, path in parts:
-        start = len(writer.pages)
-        writer.append(path, import_outline=False)
-        mark = writer.add_outline_item(title=title, page_number=start)
-        reader = PdfReader(path)
-        below = [e for entry in reader.outline if isinstance(entry, list) for e in entry]
-        made = [e for e in below if not isinstance(e, list) and e.title != "Contents"]
-        for name, entry in zip(sections, made, strict=True):
-            number = start + (reader.get_destination_page_number(entry) or 0)
-            writer.add_outline_item(title=name, page_number=number, parent=mark)
-    writer.write(target)
-    return len(writer.pages)
+    shutil.copyfile(bound, html / "_static" / bound.name)
+    megabytes = f"{bound.stat().st_size / 1e6:.1f}"
+    line, said = re.compile(r"^( *const MEGABYTES = )null;$", re.MULTILINE), rf'\g<1>"{megabytes}";'
+    script, made = line.subn(said, SCRIPT.read_text(encoding="utf-8"))
+    if made != 1:
+        raise ValueError(f"{SCRIPT.name} must have one line for the size of the file")
+    (html / "_static" / SCRIPT.name).write_text(script, encoding="utf-8")
 
 
 def main() -> int:
@@ -56,31 +88,26 @@ def main() -> int:
     parser.add_argument("html", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("pages", nargs="*", metavar="PAGE")
+    parser.add_argument(
+        "--if-possible", action="store_true", help="without a browser, say so and succeed"
+    )
     args = parser.parse_args()
     program = find_browser()
     if program is None:
         print("chromium is not installed: no PDF is made; a browser's own Print does the same")
-        return 1
+        return 0 if args.if_possible else 1
     html = args.html.resolve()
     args.folder.mkdir(parents=True, exist_ok=True)
-    with serve(html) as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        page = browser.new_page()
-        parts = []
-        for path in pages_of(html, args.pages):
-            page.goto(f"{base}/{path.relative_to(html).as_posix()}", wait_until="load")
-            page.evaluate(TYPESET)
-            page.evaluate(ALL_IMAGES)
-            target = args.folder / f"{path.stem}.pdf"
-            page.pdf(path=target, outline=True, tagged=True, **PAPER)
-            title, *sections = page.locator(".bd-article :is(h1, h2)").all_inner_texts()
-            parts.append((title.strip("# \n"), [each.strip("# \n") for each in sections], target))
-            print(f"{target}: {target.stat().st_size / 1e6:.1f} MB", flush=True)
-        browser.close()
+    pages = [path.relative_to(html).as_posix() for path in pages_of(html, args.pages)]
+    with serve(html) as base:
+        parts = print_all(pages, html, args.folder, base, program)
     if not args.pages:
         bound = args.folder / BOUND
-        sheets = bind(parts, bound)
+        sheets, missed = bind(parts, bound, base, os.environ.get("BOOK_ADDRESS", ""))
+        offer(bound, html)
         print(f"{bound}: {sheets} pages, {bound.stat().st_size / 1e6:.1f} MB")
+        if missed:
+            print(f"links to places that are not on paper: {', '.join(sorted(missed))}")
     return 0
 
 
