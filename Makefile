@@ -50,10 +50,9 @@ lock: | $(UV) ## renew requirements.lock from pyproject.toml (versions and hashe
 chapter: $(STAMP) ## execute chapter N in a copy of the book, at PRESET smoke, quick or paper
 	$(BIN)/companion execute $(N) --preset $(PRESET)
 
-book: $(STAMP) ## execute every chapter at the paper preset, build the pages, print them to a PDF
+book: $(STAMP) ## execute every chapter at the paper preset, then build the pages
 	$(BIN)/companion execute --at-a-time $(JOBS)
 	@$(MAKE) --no-print-directory html
-	@$(MAKE) --no-print-directory pdf PRINT=--if-possible
 
 # If only sentences have changed since the last build, only their pages are rebuilt.
 html: $(STAMP) ## build the pages from the outputs in the repository
