@@ -494,10 +494,10 @@ CASES |= {
         SamePulls(dpb.DPRUCB(20.0), dpb.DPRUCB(22.0), GIVEN)
     ],
     (dpb.DPRUCB, HeavyRewards, "skipping"): [
-        SameLaw(algorithm, other, instance, 40_000, against="pull by pull", at_once=share)
-        for algorithm, other, instance, share in (
-            (dpb.DPRUCB(1.0), dpb.DPRUCB(1.5), S1, 0.3),
-            (dpb.DPRUCB(1.0, "reconstructed"), dpb.DPRUCB(4.0, "reconstructed"), S1, 0.0),
+        SameLaw(algorithm, other, S1, horizon, against="pull by pull", at_once=share)
+        for algorithm, other, horizon, share in (
+            (dpb.DPRUCB(1.0), dpb.DPRUCB(1.5), 40_000, 0.3),
+            (dpb.DPRUCB(1.0, "reconstructed"), dpb.DPRUCB(4.0, "reconstructed"), 9000, 0.0),
         )  # more of the kernel, with other laws, growth and noise, in `test_dprucb_skipping`
     ],
     (dpb.RobustUCB, HeavyRewards, "pull by pull"): [
