@@ -12,7 +12,7 @@ import dpbandits as dpb
 from dpbandits.identification import FinitePopulation
 from dpbandits.regret.heavy import HeavyTailAlgorithm
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.heavy_laws import ParetoLaw, TwoPointHeavyLaw
+from dpbandits.rewards.heavy_laws import ParetoLaw, SampledLaw, TwoPointHeavyLaw
 from dpbandits.rewards.populations import PopulationRewards
 from dpbandits.rewards.run import Run
 from dpbandits.rewards.sources import DrawnRewards, FixedRewards, LawRewards, Source
@@ -111,10 +111,11 @@ def test_drawn_sums_are_those_of_the_laws():
             return (rng.random(size) < self.mean).astype(float)
 
     rewards = dpb.instances.bounded([Plain(), Plain()]).rewards(np.random.default_rng(0))
-    total = rewards.total(1, 100_000)
-    assert may_be_at_most(int(total), 100_000, 0.3, 1 / 2)
-    assert may_be_at_most(int(100_000 - total), 100_000, 0.7, 1 / 2)
-    assert not may_be_at_most(int(total), 100_000, 0.28)
+    singly = sum(rewards.total(0, 1) for _ in range(100_000))  # from blocks, drawn ahead
+    for total in (rewards.total(1, 100_000), singly):
+        assert may_be_at_most(int(total), 100_000, 0.3, 1 / 4)
+        assert may_be_at_most(int(100_000 - total), 100_000, 0.7, 1 / 4)
+        assert not may_be_at_most(int(total), 100_000, 0.28)
 
 
 def sources(table):
@@ -258,6 +259,74 @@ def test_what_is_no_source_of_rewards_is_refused():
 def test_one_reward_is_the_binomial_of_one_trial_bit_for_bit(mean):
     plain, kernel = (np.random.default_rng(5) for _ in range(2))
     ones = DrawnRewards(dpb.instances.bernoulli([mean, 0.5]), plain)
-    found = [ones.total(0, 1) for _ in range(500)]
-    assert found == [binomial(kernel, 1, mean) for _ in range(500)]
+    sizes = [1] * 500 + [2, 7, 10**3, 10**12, 1]
+    assert [ones.total(0, n) for n in sizes] == [binomial(kernel, n, mean) for n in sizes]
     assert plain.random() == kernel.random(), "no number more"
+
+
+class Doubled(dpb.laws.UniformLaw):
+    """A law whose sums are its own."""
+
+    def sample_sum(self, rng, n):
+        return 2.0 * super().sample_sum(rng, n)
+
+
+SUMMED = (
+    dpb.laws.TwoPointLaw(1.0, 0.2, 0.9, 0.7),
+    dpb.laws.TwoPointLaw(1.0, 0, 1, 0.3),
+    dpb.laws.UniformLaw(1.0, 0.2, 1.0),
+    dpb.laws.discrete([0.0, 0.25, 1.0], [0.5, 0.2, 0.3]),
+    dpb.laws.discrete([0.25]),
+    *(dpb.laws.beta(*ab) for ab in ((74.25, 24.75), (0.5, 0.5), (1e-3, 1e-3), (1, 1), (0.3, 7))),
+    Doubled(1.0, 0.1, 0.3),
+)
+
+
+@pytest.mark.parametrize("law", SUMMED, ids=repr)
+def test_sums_are_those_that_the_law_draws_bit_for_bit(law):
+    plain, kept, other = (np.random.default_rng(seed) for seed in (5, 5, 6))
+    sizes = [1] * 500 + [2, 7, 999, 1000, 1]
+    rewards, control = LawRewards([law, law], kept), LawRewards([law, law], other)
+    found = [rewards.total(1, n) for n in sizes]
+    assert found == [law.sample_sum(plain, n) for n in sizes]
+    assert rewards.moments(1, 9) == law.sample_moments(plain, 9)
+    assert kept.random() == plain.random(), "no number more"
+    certain = law.support[0] == law.support[1]
+    assert certain == (found == [control.total(1, n) for n in sizes]), "control"
+
+
+@pytest.mark.parametrize("law", [ParetoLaw(1.55, 0.32), TwoPointHeavyLaw(5.0, 0.3)], ids=repr)
+def test_one_heavy_reward_is_the_sample_of_one_bit_for_bit(law):
+    plain, kept, other = (np.random.default_rng(seed) for seed in (5, 5, 6))
+    instance = dpb.instances.heavy([law, law], 0.5, law.moment(0.5))
+    rewards, control = instance.rewards(kept), instance.rewards(other)
+    found = [rewards.total(1, 1) for _ in range(500)]
+    assert found == [law.sample(plain, 1)[0] for _ in range(500)]
+    assert kept.random() == plain.random(), "no number more"
+    assert found != [control.total(1, 1) for _ in range(500)], "control"
+
+
+@pytest.mark.statistical
+def test_single_rewards_of_a_sampler_are_drawn_ahead_in_blocks():
+    """100 000 rewards of 0 or 2, from both sides: 2 comparisons. Control: another probability."""
+    asked = []
+
+    def sampler(rng, size):
+        asked.append(size)
+        return 2.0 * (rng.random(size) < 0.3)
+
+    law = SampledLaw(sampler, 0.6, 1.0, 1.2)
+    rewards = dpb.instances.heavy([law, law], 1.0, 1.2).rewards(np.random.default_rng(0))
+    asked.clear()
+    count = int(sum(rewards.total(1, 1) for _ in range(100_000)) / 2)
+    assert asked[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 256] and max(asked) == 256
+    assert may_be_at_most(count, 100_000, 0.3, 1 / 2)
+    assert may_be_at_most(100_000 - count, 100_000, 0.7, 1 / 2)
+    assert not may_be_at_most(count, 100_000, 0.28), "control"
+
+
+def test_a_function_of_heavy_rewards_is_called_once_a_pull_and_never_ahead():
+    calls = []
+    live = dpb.instances.heavy_callback(lambda arm: calls.append(arm) or 1.0, 2, 1.0, 4.0)
+    rewards = live.rewards(np.random.default_rng(0))
+    assert [rewards.total(arm, 1) for arm in (0, 1, 1)] == [1.0] * 3 and calls == [0, 1, 1]

@@ -8,13 +8,16 @@ error of up to about 10⁻⁴ per draw, too much for a run with thousands of sum
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from dpbandits._arrays import Rng
-from dpbandits._engine.kernels import kernel
+from dpbandits._engine.generators import Address, address_of, generator_at
+from dpbandits._engine.kernels import interpreted, kernel
 
-__all__ = ["binomial", "binomial_by_rejection"]
+__all__ = ["binomial", "binomial_by_rejection", "binomials"]
 
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 _SMALL = np.array(  # of Stirling's formula, log n! − (n + ½)·log n + n − ½·log 2π; 0 is unused
@@ -69,6 +72,34 @@ def binomial(rng: Rng, n: int, p: float) -> int:
             n = i - 1
             total, sign = total + sign * n, -sign
     return total
+
+
+@kernel
+def _binomial_at(at: Address, n: int, p: float) -> int:
+    return binomial(generator_at(at), n, p)
+
+
+def binomials(rng: Rng) -> Callable[[int, float], int]:
+    """Return `binomial` with a generator: the same numbers, for calls from Python.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the variables, which the caller keeps.
+
+    Returns
+    -------
+    callable
+        Draws a variable, given n and p.
+
+    Examples
+    --------
+    >>> draw = binomials(rng := np.random.default_rng(0))
+    >>> draw(10**18, 0.0), draw(7, 1.0)
+    (0, 7)
+    """
+    at = address_of(rng)
+    return partial(interpreted(binomial), rng) if at is None else partial(_binomial_at, at)
 
 
 @kernel(borrows=True)

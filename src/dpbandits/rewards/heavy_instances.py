@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from dpbandits._arrays import Floats, Ints, Rng
+from dpbandits._engine.generators import Address, address_of, generator_at
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import (
     check_choice,
     check_function,
@@ -30,8 +32,9 @@ from dpbandits.rewards.heavy_laws import (
     ParetoLaw,
     SampledLaw,
     TwoPointHeavyLaw,
+    draw_heavy,
 )
-from dpbandits.rewards.sources import MOST_ARMS, Arms, Source, read_only
+from dpbandits.rewards.sources import MOST_ARMS, Ahead, Arms, Source, read_only
 from dpbandits.rewards.truncated_sums import rounded_truncated_sum, truncated_sum
 
 __all__ = [
@@ -169,6 +172,15 @@ class HeavyTailInstance(Configuration, Arms):
         return self.laws[check_integer("arm", arm, 0, self.n_arms - 1)].sample(rng, size)
 
 
+@kernel
+def _draw_at(at: Address, kind: int, first: float, second: float) -> float:
+    return draw_heavy(generator_at(at), (kind, first, second))
+
+
+def _first(law: HeavyLaw, rng: Rng) -> float:
+    return float(law.sample(rng, 1)[0])
+
+
 class HeavyRewards(Source):
     """Heavy-tailed rewards of a run, with the moment bound for the algorithms.
 
@@ -199,6 +211,7 @@ class HeavyRewards(Source):
         self.laws, self.rng, self.n_arms = instance.laws, rng, instance.n_arms
         self.order, self.moment_bound = instance.order, instance.moment_bound
         self.codes = instance.codes
+        self._ahead, self._singly = Ahead(self.ready), dict[int, Callable[[], float]]()
         unknown = (law for law in instance.laws if law.code[0] == GIVEN)
         self.given = any(not isinstance(law, SampledLaw) for law in unknown)
 
@@ -217,7 +230,22 @@ class HeavyRewards(Source):
         float
             Sum of the rewards of these pulls.
         """
+        if size == 1:
+            return (self._singly.get(arm) or self._singly_of(arm))()
         return float(self.laws[arm].sample(self.rng, size).sum())
+
+    def _singly_of(self, arm: int) -> Callable[[], float]:
+        """Return how one reward of an arm is drawn, and keep it."""
+        law, at = self.laws[arm], address_of(self.rng)
+        kind, first, second = law.code
+        if at is not None and kind != GIVEN and type(law).sample is HeavyLaw.sample:
+            draw: Callable[[], float] = partial(_draw_at, at, kind, float(first), float(second))
+        elif law.ahead > 1:
+            draw = partial(self._ahead.take, arm)
+        else:
+            draw = partial(_first, law, self.rng)
+        self._singly[arm] = draw
+        return draw
 
     def truncated_total(self, arm: int, size: int, bound: float) -> float:
         """Return the sum of the next `size` rewards of `arm`, those beyond a bound counted as 0.

@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbandits._arrays import Floats, Rng
+from dpbandits._engine.generators import Address, address_of, generator_at
 from dpbandits._engine.kernels import kernel
 from dpbandits._validation import (
     SMALLEST,
@@ -25,7 +27,7 @@ from dpbandits._validation import (
 )
 from dpbandits.configuration import Configuration, Number, Positive, between
 from dpbandits.rewards.binomial import binomial
-from dpbandits.rewards.sources import read_only
+from dpbandits.rewards.sources import Drawers, read_only
 
 _KINDS = TWO_POINT, _UNIFORM, _BETA, _DISCRETE = range(4)
 _UNIFORM_BITS = 53
@@ -181,6 +183,32 @@ def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
     """
     total, squares = _sums(rng, code, n)
     return n * code.offset + code.width * total, squares
+
+
+@kernel
+def _sum_at(
+    at: Address,
+    kind: int,
+    numbers: tuple[float, float, float, float],
+    values: Floats,
+    cumulative: Floats,
+    n: int,
+) -> float:
+    code = LawCode(kind, *numbers, values, cumulative)
+    return sum_of_draws(generator_at(at), code, n)
+
+
+@kernel
+def _moments_at(
+    at: Address,
+    kind: int,
+    numbers: tuple[float, float, float, float],
+    values: Floats,
+    cumulative: Floats,
+    n: int,
+) -> tuple[float, float]:
+    code = LawCode(kind, *numbers, values, cumulative)
+    return moments_of_draws(generator_at(at), code, n)
 
 
 @kernel
@@ -352,6 +380,17 @@ class Law(Configuration, abc.ABC):
         """
         rng, n = check_generator("rng", rng), check_integer("n", n, 0, 2**52)
         return moments_of_draws(rng, self.code, n)
+
+    def _drawers(self, rng: Rng) -> Drawers:
+        """Return `sample_sum` and `sample_moments` with a generator, for many calls from Python."""
+        own, at, code = type(self), address_of(rng), self.code
+        if (own.sample_sum, own.sample_moments) != (Law.sample_sum, Law.sample_moments):
+            return partial(self.sample_sum, rng), partial(self.sample_moments, rng)
+        if at is None:
+            return partial(sum_of_draws, rng, code), partial(moments_of_draws, rng, code)
+        numbers = float(code.offset), float(code.width), float(code.first), float(code.second)
+        arguments = at, code.kind, numbers, code.values, code.cumulative
+        return partial(_sum_at, *arguments), partial(_moments_at, *arguments)
 
 
 @dataclass(frozen=True)

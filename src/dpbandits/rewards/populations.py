@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from dpbandits._arrays import Floats, Rng
+from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._validation import check_generator, check_integer
 from dpbandits.rewards.instances import BernoulliInstance
 from dpbandits.rewards.run import Run
@@ -361,8 +361,11 @@ class PatientRun(Run):
 
     source: PopulationRewards
 
-    def _pull_one(self, arm: int, size: int) -> None:
-        self._pull([arm], size)  # it checks for remaining patients
+    def __init__(
+        self, source: PopulationRewards, checkpoints: Ints, how: str | None = None
+    ) -> None:
+        super().__init__(source, checkpoints, how)
+        self._due = [-1] * len(self._due)  # each request passes `_pull`, which looks for patients
 
     def _pull(self, arms: Sequence[int], size: int) -> None:
         room = min(  # pulls until the turn of an arm without patients

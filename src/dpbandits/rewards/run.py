@@ -226,8 +226,16 @@ class Run:
         Ended
             If fewer pulls are left.
         """
-        arm, size = _arm(arm), _whole(size)
-        self._pull_one(arm, size)
+        if type(size) is not int or size <= 0:
+            size = _whole(size)
+        if type(arm) is not int:
+            arm = _arm(arm)
+        end = self.time + size
+        if 0 <= arm < self.n_arms and end < self._due[self._passed]:  # it passes no checkpoint
+            self.pulls[arm] += size
+            self.time = end
+        else:
+            self._pull([arm], size)
         total = self.source.total(arm, size)
         self.ends.append(self.time)
         return total
@@ -399,15 +407,6 @@ class Run:
             self._over = True
             raise Ended
 
-    def _pull_one(self, arm: int, size: int) -> None:
-        """Count pulls of one arm, at once if they pass no checkpoint."""
-        end = self.time + size
-        if 0 <= arm < self.n_arms and end < self._due[self._passed]:
-            self.pulls[arm] += size
-            self.time = end
-        else:
-            self._pull([arm], size)
-
     def _pull(self, arms: Sequence[int], size: int) -> None:
         """Count `size` pulls of each of the arms in turn, up to the end of the run."""
         for arm in arms:
@@ -448,6 +447,9 @@ class Run:
     def _count_many(self, rows: Ints, arms: Sequence[int], made: Ints) -> None:
         """Do as `_count` for several numbers of pulls, shape (C, K) and (C,)."""
         rows[:] = self.pulls
+        if len(arms) == 1:
+            rows[:, arms[0]] += made
+            return
         turns, rest = np.divmod(made, len(arms))
         for place, arm in enumerate(arms):
             rows[:, arm] += turns + (place < rest)

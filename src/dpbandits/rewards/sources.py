@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._arrays import Floats, Ints, Rng
-from dpbandits._engine.kernels import interpreted, kernel
+from dpbandits._engine.kernels import kernel
 from dpbandits._validation import (
     check_generator,
     check_integer,
@@ -28,7 +28,7 @@ from dpbandits._validation import (
     reward_of,
     shown,
 )
-from dpbandits.rewards.binomial import binomial
+from dpbandits.rewards.binomial import binomials
 from dpbandits.schedules import MOST_PULLS
 
 __all__ = [
@@ -47,10 +47,13 @@ __all__ = [
     "TableRewards",
 ]
 
-_binomial = interpreted(binomial)  # the compiled one is slow to accept a generator
 MOST_ARMS = 10**6
 """Most arms of an instance built from their number."""
 _BLOCK = 256  # rewards of an arm drawn ahead, if they are drawn one by one
+_MOST_SUMMED = 2**52  # rewards of a law that are added up
+
+Drawers = tuple[Callable[[int], float], Callable[[int], tuple[float, float]]]
+"""Draw the sum of so many rewards, and sum and sum of squares."""
 
 
 class Rewards(Protocol):
@@ -306,17 +309,51 @@ class Source(abc.ABC):
         return self
 
     def _check(self, arm: int, size: int) -> tuple[int, int]:
+        if type(arm) is type(size) is int and 0 <= arm < self.n_arms and 0 <= size <= MOST_PULLS:
+            return arm, size
         arm = check_integer("arm", arm, 0, self.n_arms - 1)
         return arm, check_integer("size", size, 0, MOST_PULLS)
 
 
-def _one(rng: Rng, mean: float) -> int:
-    """Draw as `binomial` does for one trial: the same reward, without a kernel."""
-    if mean <= 0.0:
-        return 0
-    if mean <= 0.5:
-        return int(rng.beta(1.0, 1.0) <= mean)
-    return 1 - (rng.beta(1.0, 1.0) <= 1.0 - mean) if mean < 1.0 else 1
+class Ahead:
+    """Independent rewards, drawn ahead in blocks that double, for pulls that are made one by one.
+
+    Parameters
+    ----------
+    ready : callable
+        Draws rewards of an arm, given their largest number: `Source.ready`.
+
+    Examples
+    --------
+    >>> rewards = Ahead(lambda arm, most: np.arange(most) / 10.0)
+    >>> [rewards.take(0) for _ in range(6)]
+    [0.0, 0.0, 0.1, 0.0, 0.1, 0.2]
+    """
+
+    def __init__(self, ready: Callable[[int, int], Floats]) -> None:
+        self._ready = ready
+        self._kept: dict[int, list[float]] = {}  # the next one is the last
+        self._length: dict[int, int] = {}
+
+    def take(self, arm: int) -> float:
+        """Return the next reward of an arm.
+
+        Parameters
+        ----------
+        arm : int
+            The arm.
+
+        Returns
+        -------
+        float
+            Its next reward.
+        """
+        kept = self._kept.get(arm)
+        if not kept:
+            length = self._length.get(arm, 1)
+            self._length[arm] = min(2 * length, _BLOCK)
+            kept = self._kept[arm] = self._ready(arm, length).tolist()[::-1]
+        return kept.pop()
 
 
 def _rounded(rewards: Floats, rng: Rng) -> int:
@@ -515,14 +552,14 @@ class DrawnRewards(Source):
                 "bernoulli([0.5, 0.4])"
             )
         self._rng = check_generator("rng", rng)
+        self._ones = binomials(rng)
         self.means: Floats = instance.means
         self._means = self.means.tolist()
         self.n_arms = self.means.size
 
     def total(self, arm: int, size: int) -> int:
         arm, size = self._check(arm, size)
-        mean = self._means[arm]
-        return _one(self._rng, mean) if size == 1 else int(_binomial(self._rng, size, mean))
+        return self._ones(size, self._means[arm])
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         ones = float(self.total(arm, size))  # each is its own square
@@ -565,6 +602,8 @@ class LawRewards(Source):
     def __init__(self, laws: Sequence[Any], rng: Rng) -> None:
         self._laws, self._rng = laws, check_generator("rng", rng)
         self.n_arms = len(laws)
+        self._drawers: dict[int, Drawers] = {}
+        self._ahead = Ahead(self.ready)
 
     def ready(self, arm: int, most: int) -> Floats:
         found = np.asarray(self._laws[arm].sample(self._rng, min(most, _BLOCK)), dtype=np.float64)
@@ -575,23 +614,42 @@ class LawRewards(Source):
 
     def total(self, arm: int, size: int) -> float:
         arm, size = self._check(arm, size)
-        law = self._laws[arm]
-        if hasattr(law, "support") and hasattr(law, "sample_sum"):
-            return float(law.sample_sum(self._rng, size))
+        if size > _MOST_SUMMED:
+            check_integer("size", size, 0, _MOST_SUMMED)
+        drawn, _ = self._drawers.get(arm) or self._drawers_of(arm)
+        return drawn(size)
+
+    def moments(self, arm: int, size: int) -> tuple[float, float]:
+        arm, size = self._check(arm, size)
+        if size > _MOST_SUMMED:
+            check_integer("size", size, 0, _MOST_SUMMED)
+        _, drawn = self._drawers.get(arm) or self._drawers_of(arm)
+        return drawn(size)
+
+    def _drawers_of(self, arm: int) -> Drawers:
+        """Return how the sums of an arm are drawn, and keep it."""
+        law, rng = self._laws[arm], self._rng
+        if hasattr(law, "_drawers"):
+            found: Drawers = law._drawers(rng)
+        else:
+            found = partial(self._added, arm), partial(super().moments, arm)
+            if hasattr(law, "support") and hasattr(law, "sample_sum"):
+                found = (lambda size: float(law.sample_sum(rng, size))), found[1]
+            if hasattr(law, "support") and hasattr(law, "sample_moments"):
+                found = found[0], partial(law.sample_moments, rng)
+        self._drawers[arm] = found
+        return found
+
+    def _added(self, arm: int, size: int) -> float:
+        """Add up rewards that are drawn one by one."""
+        if size == 1:
+            return self._ahead.take(arm)
         total = 0.0
         while size > 0:
             block = self.ready(arm, size)
             total += float(block.sum())
             size -= block.size
         return total
-
-    def moments(self, arm: int, size: int) -> tuple[float, float]:
-        arm, size = self._check(arm, size)
-        law = self._laws[arm]
-        if hasattr(law, "support") and hasattr(law, "sample_moments"):
-            total, squares = law.sample_moments(self._rng, size)
-            return float(total), float(squares)
-        return super().moments(arm, size)
 
     @cached_property
     def known_means(self) -> Floats:
@@ -609,7 +667,7 @@ class LawRewards(Source):
         mean = float(self.known_means[arm])
         if mean != mean:
             return super().rounded_total(arm, size, rng)
-        return int(_binomial(rng, size, mean))  # each counts as 1 with the mean as probability
+        return binomials(rng)(size, mean)  # each counts as 1 with the mean as probability
 
 
 class CallbackRewards(Source):
@@ -637,7 +695,7 @@ class CallbackRewards(Source):
 
     def total(self, arm: int, size: int) -> float:
         arm, size = self._check(arm, size)
-        name, total = f"reward of arm {arm}", 0.0
+        total = 0.0
         for _ in range(size):
             try:
                 reward = self._function(arm)
@@ -646,7 +704,9 @@ class CallbackRewards(Source):
                     f"function={shown(self._function)} has no reward for pull {self._asked + 1}, "
                     f"of arm {arm}; allowed: no more pulls (max_pulls, horizon) than it can serve"
                 ) from None
-            total += check_range(name, reward_of(reward), 0, 1)
+            if type(reward) is not float or not 0.0 <= reward <= 1.0:
+                reward = check_range(f"reward of arm {arm}", reward_of(reward), 0, 1)
+            total += reward
             self._asked += 1
         return total
 
@@ -681,7 +741,12 @@ class ReplayedRewards(Source):
     def total(self, arm: int, size: int) -> float:
         arm, size = self._check(arm, size)
         places = self._places[arm]
-        first = int(np.searchsorted(places, self.event))
+        first = int(places.searchsorted(self.event))
+        if size == 1 and first < places.size:
+            event = int(places[first])
+            self._pulls += 1
+            self.event = event + 1
+            return float(self._rewards[event])
         taken = places[first : first + size]
         if taken.size < size:
             raise ReplayEndedError(
