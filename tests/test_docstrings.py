@@ -1,6 +1,8 @@
 """The docstrings of the front pass numpydoc's validator, by the rules in ``pyproject.toml``."""
 
+import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,31 @@ def test_a_docstring_that_lacks_something_is_found():
         return count
 
     assert {text[:4] for text in faults(incomplete)} >= {"PR01", "PR02", "PR09"}
+
+
+def functions(thing):
+    """Yield the functions of a module or class that are defined there, however they are wrapped."""
+    for each in vars(thing).values():
+        made = getattr(each, "fget", None) or getattr(each, "func", None) or each
+        made = getattr(made, "py_func", None) or getattr(made, "__func__", None) or made
+        made = inspect.unwrap(made) if callable(made) else made
+        if inspect.isfunction(made):
+            yield made
+        elif inspect.isclass(made) and made.__module__ == getattr(thing, "__name__", ""):
+            yield from functions(made)
+
+
+def test_functions_of_the_engine_have_no_sections():
+    """What no reader reaches is described in one line, with shapes; commands are read on screen."""
+    things = [name.thing for name in front.front().values()]
+    classes = [base for each in things if inspect.isclass(each) for base in each.__mro__]
+    reached = {id(each) for cls in classes for each in functions(cls)} | {*map(id, things)}
+    modules = [each.name for each in pkgutil.walk_packages(dpbandits.__path__, "dpbandits.")]
+    names = [name for name in modules if not name.endswith(("cli.commands", "__main__"))]
+    every = [each for name in names for each in functions(importlib.import_module(name))]
+    every = [each for each in every if each.__module__.startswith("dpbandits")]
+    private = [each for each in every if id(each) not in reached]
+    assert len(private) > 500 and len(every) - len(private) > 400
+    whole = [each.__qualname__ for each in private if "Parameters\n" in (each.__doc__ or "")]
+    assert whole == []
+    assert "Parameters\n" in (dpbandits.simulate.__doc__ or ""), "control"

@@ -37,25 +37,6 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     below it, and the n − i above it are uniform on the rest of the interval; if not, only the i − 1
     below it remain, uniform below it. It takes about log log n rounds, and is exact up to the
     rounding of the Beta variables.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    n : int
-        Number of trials, up to 2^62.
-    p : float
-        Probability of success; a negative one counts as 0.
-
-    Returns
-    -------
-    int
-        Number of successes, from 0 to n.
-
-    Examples
-    --------
-    >>> binomial(np.random.default_rng(0), 10**18, 0.0), binomial(np.random.default_rng(0), 7, 1.0)
-    (0, 7)
     """
     if p <= 0.0:
         return 0
@@ -80,54 +61,14 @@ def _binomial_at(at: Address, n: int, p: float) -> int:
 
 
 def binomials(rng: Rng) -> Callable[[int, float], int]:
-    """Return `binomial` with a generator: the same numbers, for calls from Python.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variables, which the caller keeps.
-
-    Returns
-    -------
-    callable
-        Draws a variable, given n and p.
-
-    Examples
-    --------
-    >>> draw = binomials(rng := np.random.default_rng(0))
-    >>> draw(10**18, 0.0), draw(7, 1.0)
-    (0, 7)
-    """
+    """Return `binomial` with a generator: the same numbers, for calls from Python."""
     at = address_of(rng)
     return partial(interpreted(binomial), rng) if at is None else partial(_binomial_at, at)
 
 
 @kernel(borrows=True)
 def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float]:
-    """Draw the i-th smallest of n uniform variables, and compare it with p.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable, a Beta(i, n + 1 − i).
-    i, n : int or float
-        Integers, 1 ≤ i ≤ n.
-    p : float
-        Level, strictly between 0 and 1.
-
-    Returns
-    -------
-    reached : bool
-        Whether it is at most p. If so, i of the variables are at most p, and n − i are open; if
-        not, n − i + 1 are above p, and i − 1 are open.
-    share : float
-        Probability that an open one is at most p, or, if `reached` is false, that it is above p.
-
-    Examples
-    --------
-    >>> order_statistic(np.random.default_rng(0), 1, 10**12, 0.5)[0]
-    True
-    """
+    """Draw the i-th smallest of n uniform variables, and compare it with p."""
     place = rng.beta(float(i), float(n + 1 - i))
     if place <= p:
         return True, (p - place) / (1.0 - place)
@@ -136,23 +77,7 @@ def order_statistic(rng: Rng, i: float, n: float, p: float) -> tuple[bool, float
 
 @kernel
 def stirling_rest(n: float) -> float:
-    """Return log n! − (n + ½)·log n + n − ½·log 2π, the remainder of Stirling's formula.
-
-    Parameters
-    ----------
-    n : float
-        An integer of at least 1.
-
-    Returns
-    -------
-    float
-        The remainder, to about 10^−16.
-
-    Examples
-    --------
-    >>> abs(stirling_rest(20.0) - 1 / (12 * 20) + 1 / (360 * 20**3)) < 1e-9
-    True
-    """
+    """Return log n! − (n + ½)·log n + n − ½·log 2π, the remainder of Stirling's formula."""
     if n < 16.0:
         found: float = _SMALL[int(n)]
         return found
@@ -163,25 +88,7 @@ def stirling_rest(n: float) -> float:
 
 @kernel
 def deviance(x: float, mean: float) -> float:
-    """Return x·log(x/M) + M − x, without cancellation: Loader (2000).
-
-    Parameters
-    ----------
-    x : float
-        A count, positive.
-    mean : float
-        The mean M of the count, positive.
-
-    Returns
-    -------
-    float
-        The deviance, at least 0.
-
-    Examples
-    --------
-    >>> deviance(5.0, 5.0), round(deviance(2.0, 1.0), 12)
-    (0.0, 0.38629436112)
-    """
+    """Return x·log(x/M) + M − x, without cancellation: Loader (2000)."""
     difference = x - mean
     if abs(difference) >= 0.1 * (x + mean):
         return x * math.log(x / mean) - difference
@@ -198,26 +105,7 @@ def deviance(x: float, mean: float) -> float:
 
 @kernel
 def binomial_log_pmf(k: float, n: float, p: float, q: float) -> float:
-    """Return the logarithm of the probability of k successes, to about 10^−15: Loader (2000).
-
-    Parameters
-    ----------
-    k, n : float
-        Integers, 0 ≤ k ≤ n.
-    p, q : float
-        Probabilities of a success and of a failure, both positive, with sum 1, each to full
-        relative accuracy.
-
-    Returns
-    -------
-    float
-        The logarithm.
-
-    Examples
-    --------
-    >>> math.isclose(binomial_log_pmf(2.0, 4.0, 0.5, 0.5), math.log(6 / 16))
-    True
-    """
+    """Return the logarithm of the probability of k successes, to about 10^−15: Loader (2000)."""
     if k == 0.0:
         return n * (math.log1p(-p) if p < 0.5 else math.log(q))
     if k == n:
@@ -234,25 +122,6 @@ def binomial_by_rejection(rng: Rng, n: int, p: float) -> int:
     If fewer than ten successes, or failures, are expected, by adding up probabilities; beyond 2^50
     trials by `binomial`. Exact up to rounding: the probabilities in comparisons have an error of
     about 10^−15.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the variable.
-    n : int
-        Number of trials, up to 2^62.
-    p : float
-        Probability of success, in [0, 1].
-
-    Returns
-    -------
-    int
-        Number of successes, from 0 to n.
-
-    Examples
-    --------
-    >>> 740_000 < binomial_by_rejection(np.random.default_rng(0), 10**6, 0.75) < 760_000
-    True
     """
     if n > _MOST or n <= 0 or p <= 0.0 or p >= 1.0:
         return binomial(rng, n, p)

@@ -55,20 +55,7 @@ _SHAPE = partial(
 
 @kernel(borrows=True)
 def draw_heavy(rng: Rng, code: HeavyCode) -> float:
-    """Draw one reward of the law that `code` describes.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the reward.
-    code : tuple
-        Kind of the law, Pareto or two points, and its two parameters.
-
-    Returns
-    -------
-    float
-        The reward.
-    """
+    """Draw one reward of the law that `code` describes."""
     kind, first, second = code
     if kind == PARETO:
         return second * math.exp(rng.standard_exponential() / first)
@@ -77,24 +64,7 @@ def draw_heavy(rng: Rng, code: HeavyCode) -> float:
 
 @kernel(borrows=True)
 def next_heavy(rng: Rng, code: HeavyCode, tape: Tape, arm: int) -> float:
-    """Draw the next reward of an arm, or read it if its law is in Python.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the reward.
-    code : tuple
-        Kind of the arm's law and its two parameters.
-    tape : Tape
-        Available rewards, for a law in Python; reads are counted.
-    arm : int
-        Arm, from 0 to K − 1.
-
-    Returns
-    -------
-    float
-        The reward.
-    """
+    """Draw the next reward of an arm, or read it if its law is in Python."""
     if code[0] != GIVEN:
         return draw_heavy(rng, code)
     tape.read[arm] += 1

@@ -88,20 +88,7 @@ def _unit(rng: Rng, code: LawCode) -> float:
 
 @kernel
 def draw(rng: Rng, code: LawCode) -> float:
-    """Draw one reward of the law that `code` describes.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the reward.
-    code : LawCode
-        The law.
-
-    Returns
-    -------
-    float
-        The reward.
-    """
+    """Draw one reward of the law that `code` describes."""
     return code.offset + code.width * _unit(rng, code)
 
 
@@ -136,20 +123,6 @@ def sum_of_draws(rng: Rng, code: LawCode, n: int) -> float:
 
     Two points need one Binomial variable, a discrete law one per value, many uniform variables one
     for each of their 53 fair binary digits. Others are drawn one by one.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards.
-    code : LawCode
-        The law.
-    n : int
-        Number of rewards, at least 0.
-
-    Returns
-    -------
-    float
-        Their sum.
     """
     if code.kind == _UNIFORM and n >= _BY_BITS:
         total = 0.0
@@ -166,20 +139,6 @@ def moments_of_draws(rng: Rng, code: LawCode, n: int) -> tuple[float, float]:
 
     Two points need one Binomial variable and a discrete law one per value: the variables of
     `sum_of_draws`, from which the sum is computed in the same way. Others are drawn one by one.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards.
-    code : LawCode
-        The law.
-    n : int
-        Number of rewards, at least 0.
-
-    Returns
-    -------
-    total, squares : float
-        Sum of the rewards, and sum of their squares.
     """
     total, squares = _sums(rng, code, n)
     return n * code.offset + code.width * total, squares

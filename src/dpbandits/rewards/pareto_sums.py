@@ -129,28 +129,7 @@ def _quadrature(moments: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal
 
 @lru_cache(maxsize=4096)
 def matched_law(shape: float, ratio: float) -> MatchedLaw:
-    """Match Y to Pareto rewards of shape s below R, in decimals, identical on every processor.
-
-    Parameters
-    ----------
-    shape : float
-        Shape s > 1 of the Pareto law.
-    ratio : float
-        The cut R > 1, in units of the smallest reward.
-
-    Returns
-    -------
-    MatchedLaw
-        The mixture whose moments up to order 2J − 1 are those of a reward below R.
-
-    Examples
-    --------
-    >>> law = matched_law(1.55, 6.0)
-    >>> round(law.tail, 4), round(law.mean, 4), bool(law.weights.min() > 0)
-    (0.0622, 1.8834, True)
-    >>> bool(abs(law.weights @ law.nodes**2 + law.kernel - 1) < 1e-14)
-    True
-    """
+    """Match Y to Pareto rewards of shape s below R, in decimals, identical on every processor."""
     order = 2 * _NODES
     with localcontext() as context:
         context.prec = _DIGITS
@@ -198,24 +177,6 @@ def matched_error(law: MatchedLaw, n: float) -> float:
     """Bound the total-variation distance of `matched_sum` for n rewards, decreasing in n.
 
     Proof: :prf:ref:`lem-matched-sum`.
-
-    Parameters
-    ----------
-    law : MatchedLaw
-        The mixture.
-    n : float
-        Number of rewards, at least 2.
-
-    Returns
-    -------
-    float
-        The bound, at most 1.
-
-    Examples
-    --------
-    >>> law = matched_law(1.95, 5.0)
-    >>> matched_error(law, 1000) < 1e-13 < matched_error(law, 100)
-    True
     """
     s, tail = law.shape, law.tail
     fourth, of_x, of_y = law.moments
@@ -257,18 +218,7 @@ def matched_error(law: MatchedLaw, n: float) -> float:
 def matched_row(law: MatchedLaw, least: float = 0.0) -> Floats:
     """Return the row of `matched_sum`: `least`, R, R^−s, √τ, nodes and shares.
 
-    Parameters
-    ----------
-    law : MatchedLaw
-        The mixture of J normal laws.
-    least : float
-        Number of rewards from which the row may be used; it is only stored.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (4 + 2J,)
-        The row. Nodes and √τ are in units of the smallest reward. A share is the weight of a node
-        relative to it and its successors.
+    Shapes: the result (4 + 2J,).
     """
     shares = law.weights / np.cumsum(law.weights[::-1])[::-1]
     nodes = law.mean + law.deviation * law.nodes
@@ -284,22 +234,7 @@ def _enough(law: MatchedLaw, n: int) -> bool:
 def matched_rows(shape: float) -> Floats:
     """Return rows of `matched_row` for nine cuts, by increasing R.
 
-    Parameters
-    ----------
-    shape : float
-        Shape s > 1 of the Pareto law.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (9, 4 + 2J)
-        The rows, read-only. The first number of each is the number of rewards with `matched_error`
-        at most 10^−13.
-
-    Examples
-    --------
-    >>> rows = matched_rows(1.95)
-    >>> rows[:, 0].tolist()[:3], (1 / rows[:3, 2]).round(9).tolist()
-    ([108.0, 153.0, 256.0], [4.0, 8.0, 16.0])
+    Shapes: the result (9, 4 + 2J).
     """
     rows = []
     sizes = [math.ceil(2 ** (quarter / 4)) for quarter in range(20, 161)]
@@ -314,26 +249,7 @@ def matched_rows(shape: float) -> Floats:
 def matched_sum(rng: Rng, row: Floats, n: int) -> float:
     """Draw the sum of n copies of Y, in units of the smallest reward.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the sum.
-    row : numpy.ndarray of float, shape (4 + 2J,)
-        The mixture, from `matched_row`.
-    n : int
-        Number of rewards, at least 1.
-
-    Returns
-    -------
-    float
-        The sum.
-
-    Examples
-    --------
-    >>> row = matched_rows(1.55)[2]
-    >>> total = matched_sum(np.random.default_rng(0), row, 10**12)
-    >>> abs(total / 1e12 - matched_law(1.55, float(row[1])).mean) < 1e-5
-    True
+    Shapes: `row` (4 + 2J,).
     """
     total = row[3] * math.sqrt(n) * rng.standard_normal()
     size = (row.size - _FIRST) // 2
@@ -352,16 +268,7 @@ def exponentials(x: Floats, factor: float, scale: float, n: int) -> None:
     exp y = 2^k·exp r with ∣r∣ ≤ ½·log 2, where the remainder of the series to r^12 is below
     2·10^−16: without branches and calls, so that a compiler can vectorise it.
 
-    Parameters
-    ----------
-    x : numpy.ndarray of float, shape (at least n,)
-        Numbers with 0 ≤ factor·x_i ≤ 700; the first n are replaced.
-    factor : float
-        Factor of the numbers.
-    scale : float
-        Factor of the exponentials.
-    n : int
-        Number of entries to replace.
+    Shapes: `x` (at least n,).
     """
     bits = np.empty(x.size, np.int64)
     powers = bits.view(np.float64)
@@ -400,34 +307,7 @@ def growing_sum(
     It is exact for two points, and for Pareto laws up to a total-variation distance of
     `dpbandits.rewards.pareto_sums.MATCHED_ERROR`.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards.
-    code : tuple
-        Kind of the law of the rewards x_n, Pareto or two points, and its two parameters.
-    rows : numpy.ndarray of float, shape (9, 4 + 2J)
-        For a Pareto law, `matched_rows` of its shape.
-    first_bound : float
-        b > 0.
-    growth : float
-        g ≥ 0.
-    start : int
-        Number of rewards before the first of the sum, at least 0.
-    stop : int
-        Number of the last reward, above `start`.
-
-    Returns
-    -------
-    float
-        The sum.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> two_points = (1, 4.0, 1.0)  # 4 with probability 1
-    >>> growing_sum(rng, two_points, np.empty((0, 0)), 1.0, 0.5, 0, 100)  # from the 16th on
-    340.0
+    Shapes: `rows` (9, 4 + 2J).
     """
     kind, first, second = code
     low, high = first_bound * (start + 1.0) ** growth, first_bound * float(stop) ** growth
@@ -472,26 +352,7 @@ def growing_sum(
 
 @kernel
 def pareto_below(rng: Rng, shape: float, scale: float, bound: float, n: int) -> float:
-    """Draw the sum of n Pareto rewards, each given that it is below a bound.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards.
-    shape : float
-        Shape s > 1 of the Pareto law.
-    scale : float
-        Its smallest reward, positive.
-    bound : float
-        The bound, above `scale`.
-    n : int
-        Number of rewards, at least 0.
-
-    Returns
-    -------
-    float
-        The sum.
-    """
+    """Draw the sum of n Pareto rewards, each given that it is below a bound."""
     if n == 0:
         return 0.0
     x = np.empty(min(n, BLOCK))
@@ -547,21 +408,7 @@ def _sum(x: Floats, n: int) -> float:
 def lower_lines(code: HeavyCode) -> Floats:
     """Return ℓ/λ, −log(q)/λ and 1/(qλ) of :prf:ref:`lem-lower-line` for 40 values of λ.
 
-    Parameters
-    ----------
-    code : tuple
-        Kind of the law of the rewards, Pareto or two points, and its two parameters.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (40, 3)
-        The lines, read-only, by increasing ℓ/λ: from 9 times the smallest positive reward on.
-
-    Examples
-    --------
-    >>> lines = lower_lines((0, 1.95, 1.0))  # mean 2.05
-    >>> lines.shape, lines[[0, 10, 30], 1].round(2).tolist()
-    ((40, 3), [1.3, 1.84, 2.05])
+    Shapes: the result (40, 3).
     """
     kind, first, second = code
     smallest = second if kind == PARETO else first

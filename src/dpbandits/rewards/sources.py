@@ -336,18 +336,7 @@ class Ahead:
         self._length: dict[int, int] = {}
 
     def take(self, arm: int) -> float:
-        """Return the next reward of an arm.
-
-        Parameters
-        ----------
-        arm : int
-            The arm.
-
-        Returns
-        -------
-        float
-            Its next reward.
-        """
+        """Return the next reward of an arm."""
         kept = self._kept.get(arm)
         if not kept:
             length = self._length.get(arm, 1)
@@ -365,25 +354,7 @@ def _rounded(rewards: Floats, rng: Rng) -> int:
 def rounded_truncated(rewards: Floats, bound: float, rng: Rng) -> int:
     """Return how many of some rewards count as 1: x in [0, B] with probability x/B, others never.
 
-    Parameters
-    ----------
-    rewards : numpy.ndarray of float, shape (n,)
-        The rewards x.
-    bound : float
-        B > 0.
-    rng : numpy.random.Generator
-        Source of the rounding.
-
-    Returns
-    -------
-    int
-        Number of the rewards that count as 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rounded_truncated(np.array([-1.0, 0.0, 2.0, 9.0]), 2.0, np.random.default_rng(0))
-    1
+    Shapes: `rewards` (n,).
     """
     inside = (rewards >= 0.0) & (rewards <= bound)
     return _rounded(np.where(inside, rewards / bound, 0.0), rng)
@@ -502,18 +473,7 @@ class Bandit(Arms, abc.ABC):
 
 
 def read_only(array: Any) -> Floats:
-    """Return a read-only array of floats.
-
-    Parameters
-    ----------
-    array : array_like of float
-        Numbers, of any shape; they are copied.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        Copy of the same shape, read-only.
-    """
+    """Return a read-only array of floats."""
     result = np.array(array, dtype=np.float64)
     result.flags.writeable = False
     return result
@@ -993,20 +953,7 @@ class TableRewards(FixedRewards):
 def check_table(table: ArrayLike) -> Floats:
     """Check a table of rewards and return it as an array.
 
-    Parameters
-    ----------
-    table : array_like of float, shape (K, N)
-        A row of finite numbers for each arm; K and N at least 1.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K, N)
-        A copy of the table.
-
-    Raises
-    ------
-    ValueError
-        If `table` has another shape, or entries that are not finite numbers.
+    Shapes: `table`, the result (K, N).
     """
     try:
         values = np.array(table, dtype=np.float64)
@@ -1054,15 +1001,7 @@ class Tape(NamedTuple):
 def bernoulli_tape(means: ArrayLike) -> Tape:
     """Return the tape of Bernoulli arms.
 
-    Parameters
-    ----------
-    means : array_like of float, shape (K,)
-        Means of the arms, in [0, 1].
-
-    Returns
-    -------
-    Tape
-        A tape of these means alone.
+    Shapes: `means` (K,).
     """
     read, ends = np.zeros((2, 0), np.int64)
     nothing = np.empty((0, 0))
@@ -1070,19 +1009,7 @@ def bernoulli_tape(means: ArrayLike) -> Tape:
 
 
 def tape_of(rewards: Rewards) -> Tape:
-    """Return the tape of a source for compiled loops; `refill` adds more rewards.
-
-    Parameters
-    ----------
-    rewards : Rewards
-        The source.
-
-    Returns
-    -------
-    Tape
-        Means of Bernoulli arms; a table without a log itself; otherwise room for 256 rewards per
-        arm.
-    """
+    """Return the tape of a source for compiled loops; `refill` adds more rewards."""
     if type(rewards) is DrawnRewards:
         return bernoulli_tape(rewards.means)
     if isinstance(rewards, FixedRewards) and not rewards.log:
@@ -1095,50 +1022,21 @@ def tape_of(rewards: Rewards) -> Tape:
 def fixed_rewards(table: Floats | FixedRewards) -> FixedRewards:
     """Return the rewards for a compiled loop over many runs.
 
-    Parameters
-    ----------
-    table : numpy.ndarray of float, shape (K, N), or FixedRewards
-        A table, or rewards made from one, which are returned unchanged.
-
-    Returns
-    -------
-    FixedRewards
-        The rewards, without a log.
+    Shapes: `table` (K, N).
     """
     return table if isinstance(table, FixedRewards) else FixedRewards(table, log=False)
 
 
 @kernel
 def begin_run(read: Ints, n_arms: int, run: int) -> None:
-    """Start one of many runs of a compiled loop on one table.
-
-    Parameters
-    ----------
-    read : numpy.ndarray of int
-        Number of rewards read of each arm. If it has one entry more than there are arms, the number
-        of the run is written there.
-    n_arms : int
-        Number of arms K.
-    run : int
-        Number of the run, from 0.
-    """
+    """Start one of many runs of a compiled loop on one table."""
     read[:n_arms] = 0
     if read.size > n_arms:
         read[n_arms] = run
 
 
 def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
-    """Put the next rewards of an arm on the tape; all of its rewards there must have been read.
-
-    Parameters
-    ----------
-    tape : Tape
-        The tape, which is changed.
-    rewards : Rewards
-        The source of the tape.
-    arm : int
-        Arm, from 0 to K − 1.
-    """
+    """Put the next rewards of an arm on the tape; all of its rewards there must have been read."""
     if tape.sums.size == 0 and isinstance(rewards, Source):
         block = rewards.ready(arm, tape.table.shape[1])
     else:  # an exhausted table raises the error
@@ -1150,15 +1048,7 @@ def refill(tape: Tape, rewards: Rewards, arm: int) -> None:
 def running_sums(table: Floats) -> Floats:
     """Return the sums of each arm's first 0, 1, …, N rewards.
 
-    Parameters
-    ----------
-    table : numpy.ndarray of float, shape (K, N)
-        Rewards of each arm, in the order of its pulls.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (K, N + 1)
-        Running sums; the first column is 0.
+    Shapes: `table` (K, N); the result (K, N + 1).
     """
     sums = np.zeros((table.shape[0], table.shape[1] + 1))
     np.cumsum(table, axis=1, out=sums[:, 1:])

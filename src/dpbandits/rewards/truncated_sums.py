@@ -58,34 +58,6 @@ def truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> float:
     It is exact for two points up to n = 2^62, for Pareto laws if at most 12288 rewards are expected
     up to B, and for a law in Python, whose rewards, up to 2^28, are drawn one by one; otherwise
     `truncated_sum_error` bounds the Kolmogorov distance.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards.
-    law : HeavyLaw
-        Distribution of the rewards x.
-    n : int
-        Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
-    bound : float
-        B > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The sum.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
-
-    Examples
-    --------
-    >>> law = ParetoLaw(shape=1.55, scale=0.32)
-    >>> total = truncated_sum(np.random.default_rng(0), law, 10**9, bound=10_000.0)
-    >>> abs(total / 10**9 - law.truncated_mean(10_000.0)) < 0.001
-    True
     """
     rng, bound = check_generator("rng", rng), check_positive("bound", bound, infinite=True)
     n = _check_count(law, n)
@@ -111,34 +83,6 @@ def rounded_truncated_sum(rng: Rng, law: HeavyLaw, n: int, bound: float) -> int:
     Binomial(n, E X·1{X ≤ B}/B), and drawn so for two points and Pareto laws; rewards of a law in
     Python are drawn one by one. It is exact, for more than 2^62 rewards up to 0.4748·10^−8 in
     Kolmogorov distance.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the rewards and of their rounding.
-    law : HeavyLaw
-        Distribution of the rewards x.
-    n : int
-        Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
-    bound : float
-        B > 0.
-
-    Returns
-    -------
-    int
-        Number of the rewards that count as 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
-
-    Examples
-    --------
-    >>> law = TwoPointHeavyLaw(high=2.0, probability=0.5)
-    >>> count = rounded_truncated_sum(np.random.default_rng(0), law, 10**6, bound=4.0)
-    >>> abs(count / 10**6 - 0.25) < 0.01
-    True
     """
     rng, bound = check_generator("rng", rng), check_positive("bound", bound)
     n = _check_count(law, n)
@@ -157,33 +101,6 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
     moments and of the variances in the bins, with V replaced by its quantile at 10^−9:
     :prf:ref:`lem-truncated-sum`. Counts of more than 2^62 rewards add 0.4748·10^−8 each:
     :prf:ref:`lem-rounded-counts`, which covers both together.
-
-    Parameters
-    ----------
-    law : HeavyLaw
-        Distribution of the rewards x.
-    n : int
-        Number of rewards, from 0 to 10^30; to 2^28 for a law in Python.
-    bound : float
-        B > 0; ``inf`` is allowed.
-
-    Returns
-    -------
-    float
-        The bound, at most 1; 0 if the sum is exact.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of another type.
-
-    Examples
-    --------
-    >>> law = ParetoLaw(shape=1.55, scale=0.32)
-    >>> truncated_sum_error(law, 1000, 100.0)
-    0.0
-    >>> 0.0 < truncated_sum_error(law, 10**9, 10_000.0) < 0.001
-    True
     """
     bound, n = check_positive("bound", bound, infinite=True), _check_count(law, n)
     rounded = _BERRY_ESSEEN_IID / math.sqrt(_NORMAL_FROM) if n > _EXACT else 0.0
@@ -205,18 +122,7 @@ def truncated_sum_error(law: HeavyLaw, n: int, bound: float) -> float:
 
 
 def check_heavy_law(law: HeavyLaw) -> None:
-    """Raise if not a law of heavy-tailed rewards.
-
-    Parameters
-    ----------
-    law : HeavyLaw
-        The law.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Raise if not a law of heavy-tailed rewards."""
     if not isinstance(law, HeavyLaw):
         raise ValueError(f"law={law!r} is not a law of heavy-tailed rewards; allowed: a HeavyLaw")
 
