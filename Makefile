@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-r
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock chapter book html format lint types quick unit notebooks together test test-long check-pages pdf dist bench clean distclean
+.PHONY: help setup lock chapter book html book-sphinx format lint types quick unit notebooks together test test-long check-pages pdf dist bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
@@ -59,6 +59,12 @@ html: $(STAMP) ## build the pages from the outputs in the repository
 	@all=$$($(BIN)/python -m companion.changed_pages) && set -x && $(BUILD) $$all
 	@$(BIN)/python -m companion.changed_pages --done
 	@echo "The book: $(HTML)/index.html"
+
+# The configuration has to be where the pages are; it is made from _config.yml, and goes again.
+book-sphinx: $(STAMP) ## build the same pages to _build/sphinx by Sphinx alone
+	@trap 'rm -f conf.py' EXIT INT TERM; set -ex; $(BIN)/jupyter-book config sphinx .; \
+	    PYTHONPATH=book/_ext $(BIN)/sphinx-build -b html -j auto -n --keep-going . _build/sphinx
+	$(BIN)/python tests/check_toc.py _build/sphinx
 
 format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .

@@ -29,6 +29,7 @@ from check_print import check_print, check_the_paper
 from check_reference import EVERY, NAMES_PAGES, REFERENCE, check_reference
 from check_signs import CITED, check_signs
 from check_size import check_height, check_the_size, check_weight
+from check_toc import missing
 from check_try import PAGE as TRY
 from check_try import check_try
 
@@ -392,6 +393,7 @@ def main() -> int:
             seen |= names
         if not options.only:
             check_links(html, base, seen, report)
+            report.check("_toc.yml", "pages", missing(html))
     print(f"{len(pages)} pages in {time.perf_counter() - start:.0f} s")
     print(f"{report.passed} passed, {report.failed} failed")
     return 1 if report.failed or not report.passed else 0
