@@ -36,7 +36,7 @@ from dpbandits.mechanisms import AdaptiveTree, BinaryTree, HybridCounter
 from dpbandits.regret.heavy import Moment
 from dpbandits.rewards.tables import Tables
 
-FAST, SLOW, CERTAIN = 20_000, 400, 64
+FAST, SLOW, CERTAIN = 20_000, 400, 16
 STREAMS = TablePair([[-1.0, 1.0, 1.0, 1.0]], 0, 0, 1.0)
 PRIVATE, FREE = audited(1.0), unpromised()
 EXACT = [

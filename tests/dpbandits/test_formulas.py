@@ -478,8 +478,18 @@ MOST = {
     "regret.dp_ucb_int.DPUCBInt.losses.horizon": 10**5,
     "regret.dp_ucb_int.DPUCBInt.guarantee_at.horizon": 10**5,
     "regret.dp_ucb_int.DPUCBInt.calibrated.horizon": 1000,
+    **dict.fromkeys(
+        (
+            "bounds.elimination.bennett_elimination_pulls.horizon",
+            "bounds.elimination.bennett_elimination_regret.horizon",
+            "bounds.td16.dp_ucb_bound_regret.horizon",
+            "bounds.td16.dp_ucb_hybrid_regret.horizon",
+            "mechanisms.noisy_counts.log_p_value.size",
+        ),
+        10**10,
+    ),
 }
-"""Largest sizes of arguments that are numbers of entries in memory."""
+"""Largest sizes of arguments that are numbers of entries in memory, or take seconds beyond."""
 UNCHECKED = {
     **dict.fromkeys(
         (
@@ -505,7 +515,7 @@ UNCHECKED = {
 """Formulas that let any argument pass, and why."""
 SLOW = {
     *("bounds.td16.dp_ucb_bound_regret", "bounds.td16.dp_ucb_hybrid_regret", "privacy.calibrate"),
-    *("bounds.lazy.dp_imed_regret", "bounds.lazy.lazy_dp_ts_regret"),
+    *("bounds.lazy.dp_imed_regret", "bounds.lazy.lazy_dp_ts_regret", "bounds.one_look.best_look"),
     *("identification.characteristic.characteristic_time",),
     "stopping.halting_laws.sparse_vector_law",
 }
