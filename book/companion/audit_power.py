@@ -2,10 +2,9 @@
 
 ``python -m companion.audit_power NAME`` renews the row of a class in ``book/data/audit-power.csv``.
 ``NAME=E`` sets the budget to E; ``NAME@N`` uses N runs on each table, and integrates the class's
-distribution if N = 0; ``NAME:1.5,2`` tries these factors only. A row depends on these settings, on
-`SEED` and on the search, which has changed since the sampled rows were recorded; `measure`
-reproduces the integrated rows. ``rates NAME@N`` audits a class with 20 seeds at 1, 1.25 and 2 times
-its declared budget, and writes ``book/data/audit-rates.csv``.
+distribution if N = 0; ``NAME:1.5,2`` tries these factors only. A row depends on these settings and
+on `SEED`. ``rates NAME@N`` audits a class with 20 seeds at 1, 1.25 and 2 times its declared budget,
+and writes ``book/data/audit-rates.csv``.
 """
 
 from __future__ import annotations
@@ -66,16 +65,15 @@ _SHARED = (
     "a reward is in several sums, each with a share of ε, and a pull only compares two of them"
 )
 WHY = {
-    "LDPUCB": "each reward has noise of its own, and a pull compares means that have many of them",
     **dict.fromkeys(("DPUCB", "DPUCBBound", "DPUCBHybrid", "DPUCBInt"), _SHARED),
-    "AdaPTTStar": "the search ended at a short table, where a coin names half of the next arms",
+    "DPTT": "the search ended at a table of two arms, where the pulls show less than all of ε",
+    "KaryTree": "the search found sums that show less than all of ε",
     "GroupSequential": "noise in whole numbers cannot be moved on the tape: runs are counted",
     "DPKLUCB": "with so few runs, tables of two arms alone are tried",
     **dict.fromkeys(
         ("BennettDPSE", "BinomialDPSE"), "on tables this short a test hardly ever drops an arm"
     ),
-    **dict.fromkeys(("DPBernsteinStop", "DPLRE"), "its program is slow, and these are few runs"),
-    "LazyDPTS": "the sampler's own noise comes on top of the released mean's",
+    "DPBernsteinStop": "its program is slow, and these are few runs",
     "DPNAS": "on a stream of this length halting shows a part of ε; later looks are not integrated",
     "DPRUCB": "only the third pull is integrated, which shows one of several sums of a reward",
 }
