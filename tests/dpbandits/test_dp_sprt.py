@@ -87,6 +87,15 @@ def simulated(rule, shares, runs, rng):
     return np.sort(found)
 
 
+def distance(sample, rule, shares):
+    """Distance of sorted stops from the law of a test."""
+    law = rule.law(*shares)
+    chances = np.concatenate([law.alternative, [law.undecided], law.null[::-1]])
+    places = np.arange(-rule.most, rule.most + 1)
+    seen = np.searchsorted(sample, places, side="right") / sample.size
+    return np.abs(seen - np.cumsum(chances)).max()
+
+
 def with_half_the_noise(rule):
     class Half(dpb.DPSPRT):
         threshold_scale, query_scale = 0.5 * rule.threshold_scale, 0.5 * rule.query_scale
@@ -110,17 +119,42 @@ def test_the_plain_program_has_the_law(rule, shares):
     """False alarm 1e-6/3 each; the law at half the noise is caught."""
     runs = 2500
     sample = simulated(rule, np.array(shares), runs, np.random.default_rng(5))
+    limit = one_sample_limit(runs, 1 / 3)
+    assert distance(sample, rule, shares) < limit
 
-    def distance(rule):
-        law = rule.law(*shares)
-        chances = np.concatenate([law.alternative, [law.undecided], law.null[::-1]])
-        below = np.cumsum(chances)
-        places = np.arange(-rule.most, rule.most + 1)
-        return np.abs(np.searchsorted(sample, places, side="right") / runs - below).max()
+    assert distance(sample, with_half_the_noise(rule), shares) > limit
 
-    assert distance(rule) < one_sample_limit(runs, 1 / 3)
 
-    assert distance(with_half_the_noise(rule)) > one_sample_limit(runs, 1 / 3)
+@pytest.mark.statistical
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_the_authors_package_has_this_law(factor):
+    """`dpsprt` is in the extra "bench"; false alarm 1e-6/2 each; another factor is caught."""
+    theirs = pytest.importorskip("dpsprt.core.algorithms")
+    rule, runs, share = dpb.DPSPRT(0.3, 0.7, 0.1, 0.1, 1.0, factor=factor, most=3000), 1500, 0.6
+    rng, words = np.random.default_rng(7), {-1: "null", 0: "none", 1: "alternative"}
+    found = []
+    for seed in range(runs):
+        data = (rng.random(rule.most) < share).astype(float)
+        decision, n, _ = theirs.dp_sprt_tuned(
+            data, 0.3, 0.7, 0.1, 0.1, 1.0, 1.0, factor, random_seed=seed
+        )
+        found.append(code(rule, words[decision], n))
+
+    sample = np.sort(found)
+    limit = one_sample_limit(runs, 1 / 2)
+    assert distance(sample, rule, [share]) < limit
+    assert distance(sample, replace(rule, factor=0.8 * factor), [share]) > limit
+
+
+def test_its_published_means_and_errors():
+    """The description of `dpsprt` 1.2.0: α = β = 0.1 and ε = 1, 600 runs, factors 1, ½ and ¼."""
+    rule = dpb.DPSPRT(0.3, 0.7, 0.1, 0.1, 1.0)
+    half, quarter = replace(rule, factor=0.5), replace(rule, factor=0.25)
+    assert rule.law(0.3).samples == pytest.approx(292, rel=0.02)
+    law = half.law(0.3)
+    assert law.samples == pytest.approx(96, rel=0.02) and abs(law.found - 0.037) < 0.01
+    assert abs(half.law(0.7).kept - 0.032) < 0.01
+    assert abs(quarter.law(0.3).found - 0.25) < 0.03
 
 
 def loss(rule, course, place, entry):
