@@ -3,7 +3,7 @@
 ``figures-table``, ``benchmark-table FILE``,
 ``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE``,
 ``edition-benchmark-table FILE``, ``memory-benchmark-table FILE``,
-``many-arms-benchmark-table FILE`` and ``work-table FILE`` write
+``many-arms-benchmark-table FILE``, ``work-table FILE`` and ``sprt-table FILE`` write
 tables; ``bibtex-entry ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
@@ -146,6 +146,21 @@ def many_arms(content: dict[str, Any]) -> list[str]:
     return table(["algorithm", "core-seconds", "MB"], rows, right=2)
 
 
+def sequential_tests(content: dict[str, Any]) -> list[str]:
+    """Write patients and errors of trials, a row for each budget and design."""
+    rows = [
+        [
+            row["epsilon"].replace("inf", "∞"),
+            row["design"],
+            *(grouped(round(row[kind])) for kind in ("planned", "half", "none")),
+            *(f"{100 * row[kind]:.2g}" for kind in ("false", "missed")),
+        ]
+        for row in content["rows"]
+    ]
+    head = ["ε", "design", "as planned", "half", "none", "false, %", "missed, %"]
+    return table(head, rows, right=5)
+
+
 TABLES: dict[str, Callable[..., list[str]]] = {
     "benchmark-table": benchmarks,
     "stopping-benchmark-table": stopping_benchmarks,
@@ -154,6 +169,7 @@ TABLES: dict[str, Callable[..., list[str]]] = {
     "memory-benchmark-table": memory,
     "many-arms-benchmark-table": many_arms,
     "work-table": work,
+    "sprt-table": sequential_tests,
 }
 
 
@@ -184,6 +200,8 @@ class BenchmarkTable(SphinxDirective):
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             renewal = "make bench RECORD=book/data"
+            if self.name == "sprt-table":
+                renewal = "python -m companion.sprt_costs"
             raise self.error(f"{path.name} cannot be read ({error}); {renewal} renews it") from None
         lines = TABLES[self.name](content, **self.options)
         return self.parse_text_to_nodes(StringList(lines, source=self.name))
