@@ -3,7 +3,8 @@
 ``figures-table``, ``benchmark-table FILE``,
 ``stopping-benchmark-table FILE``, ``audit-benchmark-table FILE``,
 ``edition-benchmark-table FILE``, ``memory-benchmark-table FILE``,
-``many-arms-benchmark-table FILE``, ``work-table FILE`` and ``sprt-table FILE`` write
+``many-arms-benchmark-table FILE``, ``program-benchmark-table FILE``, ``work-table FILE`` and
+``sprt-table FILE`` write
 tables; ``bibtex-entry ID`` writes how to cite. The role ``datum`` writes one number, as in
 ``data/benchmarks.json: manifest.uniform_ns``; ``headline`` one of `companion.headlines`.
 Paths are relative to the page.
@@ -161,6 +162,27 @@ def sequential_tests(content: dict[str, Any]) -> list[str]:
     return table(head, rows, right=5)
 
 
+def programs(content: dict[str, Any]) -> list[str]:
+    """Write what programs of one's own take, a row each, beside loops by hand."""
+    rows = [
+        [
+            row["program"],
+            row["rewards"],
+            row["written"],
+            short(row["ns_per_pull"]),
+            *(["", ""] if row["ratio"] == 1 else [f"{row['ratio']:.2f}", _between(row)]),
+        ]
+        for row in content["rows"]
+    ]
+    head = ["algorithm", "rewards", "how", "ns a pull", "times the loop", "half of the rounds"]
+    return table(head, rows, right=3)
+
+
+def _between(row: dict[str, Any]) -> str:
+    """Write the middle half of the ratios."""
+    return f"{row['low']:.2f}–{row['high']:.2f}"
+
+
 TABLES: dict[str, Callable[..., list[str]]] = {
     "benchmark-table": benchmarks,
     "stopping-benchmark-table": stopping_benchmarks,
@@ -168,6 +190,7 @@ TABLES: dict[str, Callable[..., list[str]]] = {
     "edition-benchmark-table": edition,
     "memory-benchmark-table": memory,
     "many-arms-benchmark-table": many_arms,
+    "program-benchmark-table": programs,
     "work-table": work,
     "sprt-table": sequential_tests,
 }

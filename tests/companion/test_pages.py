@@ -362,6 +362,15 @@ def test_the_recorded_speeds_are_those_of_the_cases(bench):
     assert rows == [(c.rule.label, c.how, c.law.name, c.runs) for c in cases]
     algorithms = bench("many_arms").ALGORITHMS
     assert recorded("benchmarks-arms", "seconds", "algorithm") == [(name,) for name in algorithms]
+    contestants = bench("plain_program").contestants()
+    fields = ("program", "rewards", "written", "horizon", "runs")
+    rows = recorded("benchmarks-program", "ns_per_pull", *fields)
+    content = json.loads((BOOK / "data/benchmarks-program.json").read_text("utf-8"))
+    own = [row for row in content["rows"] if row["written"] == "own program"]
+    within = [row["program"] for row in own if row["ratio"] <= 1.3]
+    assert len(own) == 4 and within == [row["program"] for row in own[:3]], "as the page says"
+    others = [row for row in rows if row[2] != "SMPyBandits"]  # whose files are not here
+    assert others == [tuple(getattr(each, field) for field in fields) for each in contestants]
     speed = bench("test_audit_speed")
     kinds = ((speed.COMPILED, "compiled runs", 10**6), (speed.LOOPS, "runs in Python", 50_000))
     assert recorded("benchmarks-audit", "seconds", "target", "how", "runs") == [
@@ -379,6 +388,16 @@ def test_every_case_plays_budgets_that_the_page_names(bench, rng):
     for case in speed.list_cases():
         assert case.budgets in (speed.BUDGETS, (0.25,))
         case.play(200, rng)
+
+
+def test_programs_and_loops_of_the_benchmark_play_what_they_say(bench, rng):
+    pytest.importorskip("mabwiser")
+    for each in bench("plain_program").contestants():
+        horizon = 6000 if each.written != "MABWiser" else 600
+        pulls = each.play(horizon, 2, rng)
+        assert pulls.shape == (2, 5) and (pulls.sum(axis=1) == horizon).all()
+        assert "batches" not in each.program or not (pulls % 100).any()
+        assert pulls.min() > 0
 
 
 def test_the_plain_loops_play_the_same_policies(bench, rng):
