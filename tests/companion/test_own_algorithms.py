@@ -103,12 +103,23 @@ def test_ask_and_tell_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == "[1, 0] ε = 1, central, event level\n"
 
 
-def test_the_index_of_the_page_is_in_a_race(capsys):
+def test_the_index_of_the_page_is_in_a_race_and_its_loop_is_a_program(capsys):
     page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
     section = page.partition("## An index of your own")[2].partition("\n## ")[0]
-    (block,) = re.findall(r"```python\n(.+?)```", section, re.DOTALL)
-    exec(block, {"__name__": "page"})
-    lines = capsys.readouterr().out.splitlines()
+    blocks = re.findall(r"```python\n(.+?)```", section, re.DOTALL)
+    assert len(blocks) == 2
+    exec("\n".join(blocks), {"__name__": "page"})
+    *lines, plain = capsys.readouterr().out.splitlines()
     assert [line.rsplit(" ", 1)[1] for line in lines[:2]] == ["compiled", "compiled"]
     mean, private = (float(line.split()[-2]) for line in lines[:2])
     assert lines[0].startswith("my_ucb(c=0.5) ") and 0 < mean < private
+    regret, how = plain.split()
+    assert how == "reference" and 0 < float(regret) < 1000  # half of the pulls are of the worse arm
+
+
+def test_the_instances_of_the_page_run(capsys):
+    page = (ROOT / "book/own_algorithms.md").read_text("utf-8")
+    section = page.partition("## An instance of your own")[2].partition("\n### ")[0]
+    (block,) = re.findall(r"```python\n(.+?)```", section, re.DOTALL)
+    exec(block, {"dpb": dpb})
+    assert capsys.readouterr().out.endswith("ε = 1, central, event level\n")
