@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+from html import escape
 from pathlib import Path
 
 from bind_pages import Part, bind, places_wanted
@@ -67,11 +68,11 @@ def print_all(pages: list[str], html: Path, folder: Path, base: str, program: st
     return parts
 
 
-def offer(bound: Path, html: Path) -> None:
+def offer(bound: Path, html: Path, address: str = "") -> None:
     """Put the bound file into the built pages, and let them offer it.
 
     The script of the pages is written anew by each build, with null: pages that are newer than the
-    file do not offer it.
+    file do not offer it. Where the book has an address, each page tells indexes that of the file.
     """
     shutil.copyfile(bound, html / "_static" / bound.name)
     megabytes = f"{bound.stat().st_size / 1e6:.1f}"
@@ -80,6 +81,13 @@ def offer(bound: Path, html: Path) -> None:
     if made != 1:
         raise ValueError(f"{SCRIPT.name} must have one line for the size of the file")
     (html / "_static" / SCRIPT.name).write_text(script, encoding="utf-8")
+    mark = '<meta name="citation_title"'
+    place = f"{address.rstrip('/')}/_static/{bound.name}"
+    tag = f'<meta name="citation_pdf_url" content="{escape(place)}" />\n'
+    for page in html.rglob("*.html") if address else ():
+        text = page.read_text(encoding="utf-8")
+        if tag not in text:
+            page.write_text(text.replace(mark, tag + mark, 1), encoding="utf-8")
 
 
 def main() -> int:
@@ -103,8 +111,9 @@ def main() -> int:
         parts = print_all(pages, html, args.folder, base, program)
     if not args.pages:
         bound = args.folder / BOUND
-        sheets, missed = bind(parts, bound, base, os.environ.get("BOOK_ADDRESS", ""))
-        offer(bound, html)
+        address = os.environ.get("BOOK_ADDRESS", "")
+        sheets, missed = bind(parts, bound, base, address)
+        offer(bound, html, address)
         print(f"{bound}: {sheets} pages, {bound.stat().st_size / 1e6:.1f} MB")
         if missed:
             print(f"links to places that are not on paper: {', '.join(sorted(missed))}")

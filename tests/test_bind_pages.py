@@ -179,3 +179,19 @@ def test_the_pages_offer_the_file_that_was_bound(tmp_path):
     assert "const MEGABYTES = null;" in then
     assert re.findall(r"const MEGABYTES = (.+);", now) == ['"2.3"']
     assert f'"{BOUND}"' in now
+
+
+def test_each_page_tells_indexes_where_the_file_is_if_the_book_has_an_address(tmp_path):
+    (tmp_path / "_static").mkdir()
+    bound, page, bare = tmp_path / BOUND, tmp_path / "a.html", tmp_path / "search.html"
+    bound.write_bytes(b"x")
+    head = '<head><meta name="citation_title" content="A" /></head>'
+    page.write_text(head, "utf-8")
+    bare.write_text("<head></head>", "utf-8")
+    offer(bound, tmp_path)
+    assert page.read_text("utf-8") == head
+    for _ in range(2):
+        offer(bound, tmp_path, "https://example.org/book/")
+        found = re.findall(r'citation_pdf_url" content="([^"]*)"', page.read_text("utf-8"))
+        assert found == [f"https://example.org/book/_static/{BOUND}"]
+    assert bare.read_text("utf-8") == "<head></head>"
