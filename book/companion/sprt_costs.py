@@ -45,18 +45,23 @@ PAIRS = 30_000
 """Pairs after which a sequential test ends."""
 LOOKS = {"one look": (1, None), "five looks": (5, None), "five looks, futility": (5, 0.0)}
 """Designs with few looks: their number, and the score at which they stop for futility."""
-PRINTED, UNION, CONSTANTS, NAS = (
+PRINTED, HALVED, UNION, CONSTANTS, ALONE, FREE, NAS = (
     "DP-SPRT, as in the package",
+    "DP-SPRT, half its allowance",
     "DP-SPRT, union bound",
     "DP-SPRT, two constants",
+    "the same, treatment alone",
+    "the rule without noise",
     "DP-exp-NAS",
 )
 SETTINGS: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(LOOKS, (math.inf, 3.0, 1.0, 0.3)),
-    "Wald's test": (math.inf,),
+    FREE: (math.inf,),
     PRINTED: (3.0, 1.0),
+    HALVED: (1.0,),
     UNION: (3.0, 1.0),
     CONSTANTS: (3.0, 1.0, 0.3),
+    ALONE: (3.0, 1.0, 0.3),
     NAS: (1.0,),
 }
 """Each design and its budgets."""
@@ -109,12 +114,14 @@ def _few_looks(name: str, epsilon: float) -> dict[str, float]:
 
 
 def _sequential(name: str, epsilon: float) -> dict[str, float]:
-    """Return the same of a sequential test of pairs."""
+    """Return the same of a sequential test, of pairs unless it is of the treatment alone."""
     high, low = shares()
-    rule = dpb.DPSPRT(low, high, ALPHA, BETA, epsilon, paired=True, most=PAIRS)
+    rule = dpb.DPSPRT(low, high, ALPHA, BETA, epsilon, paired=name != ALONE, most=PAIRS)
     if name == UNION:
         rule = replace(rule, boundary="union")
-    elif name == CONSTANTS:
+    elif name == HALVED:
+        rule = replace(rule, factor=0.5)
+    elif name in (CONSTANTS, ALONE):
         rule = calibrated_sprt(rule)
     found = [rule.law(share) for share in (high, 0.5 * (high + low), low)]
     planned, half, none = (each.patients for each in found)
@@ -212,6 +219,8 @@ def numbers(rows: list[dict[str, Any]]) -> dict[str, float]:
         "printed": PRINTED,
         "union": UNION,
         "ours": CONSTANTS,
+        "alone": ALONE,
+        "halved": HALVED,
         "nas": NAS,
     }
     found: dict[str, float] = {}
@@ -225,11 +234,14 @@ def numbers(rows: list[dict[str, Any]]) -> dict[str, float]:
     for kind in ("planned", "half", "none"):
         found[f"great-ours-{kind}"] = round(of["3", CONSTANTS][kind])
         found[f"great-idle-{kind}"] = round(of["3", "five looks, futility"][kind])
+        found[f"great-alone-{kind}"] = round(of["3", ALONE][kind])
+    found["great-ratio"] = of["3", PRINTED]["planned"] / of["3", CONSTANTS]["planned"]
+    found["small-alone-planned"] = round(of["0.3", ALONE]["planned"])
     found["small-ours-planned"] = round(of["0.3", CONSTANTS]["planned"])
     found["small-five-planned"] = round(of["0.3", "five looks"]["planned"])
     found["small-one-planned"] = round(of["0.3", "one look"]["planned"])
-    found["wald-planned"] = round(of["inf", "Wald's test"]["planned"])
-    found["wald-none"] = round(of["inf", "Wald's test"]["none"])
+    found["wald-planned"] = round(of["inf", FREE]["planned"])
+    found["wald-none"] = round(of["inf", FREE]["none"])
     return found
 
 

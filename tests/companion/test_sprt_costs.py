@@ -9,8 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from test_pages import ROOT
 
+import dpbandits as dpb
 from companion import sprt_costs
-from companion.sprt_costs import ALPHA, BETA, CONSTANTS, NAS, PRINTED, UNION
+from companion.sprt_costs import ALONE, ALPHA, BETA, CONSTANTS, FREE, NAS, PRINTED, UNION
+from dpbandits.trials import calibrated_sprt
 
 
 def test_the_table_has_every_setting_in_order():
@@ -25,7 +27,7 @@ def test_the_table_has_every_setting_in_order():
 
 @pytest.mark.parametrize(
     ("epsilon", "name"),
-    [(math.inf, "Wald's test"), (1.0, "one look"), (1.0, "five looks, futility"), (3.0, CONSTANTS)],
+    [(math.inf, FREE), (1.0, "one look"), (1.0, "five looks, futility"), (3.0, CONSTANTS)],
 )
 def test_rows_come_out_as_they_are_recorded(epsilon, name):
     found = sprt_costs.measure(epsilon, name)
@@ -47,13 +49,24 @@ def test_the_sentences_of_the_page_hold():
     ours, five, idle = (of["1", n] for n in (CONSTANTS, "five looks", "five looks, futility"))
     assert ours["none"] < five["none"] and five["planned"] < ours["planned"]
     assert all(idle[kind] < ours[kind] for kind in ("planned", "half", "none"))
-    great, wald = of["3", CONSTANTS], of["inf", "Wald's test"]
-    assert all(great[kind] < 1.05 * wald[kind] for kind in ("planned", "half", "none"))
+    great, free = of["3", CONSTANTS], of["inf", FREE]
+    assert all(great[kind] < 1.05 * free[kind] for kind in ("planned", "half", "none"))
+    assert free["false"] < ALPHA and free["missed"] < 0.9 * BETA
+    for epsilon in ("3", "1", "0.3"):
+        alone = of[epsilon, ALONE]
+        few = [of[epsilon, each] for each in sprt_costs.LOOKS]
+        assert all(alone[kind] < each[kind] for each in few for kind in ("planned", "none"))
     assert max(of["1", PRINTED][kind] for kind in ("false", "missed")) < 1e-4
     assert 2.5 < of["1", UNION]["planned"] / ours["planned"] < 4.0
     assert 5.0 < of["1", PRINTED]["planned"] / ours["planned"] < 7.0
     small = [of["0.3", name]["planned"] for name in ("one look", "five looks", CONSTANTS)]
     assert small[2] > max(small[:2])
+
+
+def test_the_error_of_pairs_depends_on_the_common_share():
+    high, low = sprt_costs.shares()
+    rule = calibrated_sprt(dpb.DPSPRT(low, high, ALPHA, BETA, 3.0, paired=True, most=30_000))
+    assert rule.law(low, low).found <= ALPHA and rule.law(0.5, 0.5).found > 2 * ALPHA
 
 
 def test_the_page_names_numbers_that_are_there():

@@ -302,7 +302,8 @@ class DPSPRT(Guaranteed, Configuration):
     of at least 1 have proved errors; the noise, and so privacy, is the same for all. Privacy:
     :prf:ref:`thm-sprt-private`; errors: :prf:ref:`thm-sprt-errors`.
 
-    Deviations from the paper: pairs of patients, the last two boundaries, and a last sample.
+    Deviations from the authors' package, as the paper was not read: pairs of patients, the last two
+    boundaries, and a last sample.
 
     Attributes
     ----------
@@ -567,7 +568,7 @@ class DPSPRT(Guaranteed, Configuration):
 
 
 def calibrated_sprt(design: DPSPRT) -> DPSPRT:
-    """Return a test with the two constants at which both errors are exactly those asked for.
+    """Return a test with the two constants at which both errors are just below those asked for.
 
     Each of the two probabilities of error decreases with its own constant and increases with the
     other. They are solved for under the two simple hypotheses, by the exact law (`DPSPRT.law`).
