@@ -263,7 +263,8 @@ class DatumRole(SphinxRole):
             return [], [message]
         if not isinstance(value, int | float):
             return [nodes.inline(self.rawtext, str(value))], []
-        node = nodes.inline(self.rawtext, short(value), classes=["pasted-text"])
+        said = grouped(value) if isinstance(value, int) else short(value)
+        node = nodes.inline(self.rawtext, said, classes=["pasted-text"])
         name_number(self.inliner.document, node, keys.strip())
         return [node], []
 

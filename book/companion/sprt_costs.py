@@ -274,7 +274,7 @@ def draw(rows: list[dict[str, Any]], epsilon: str = "1") -> Figure:
     axes.set_yticks(range(len(mine)), [row["design"] for row in mine])
     axes.set_xlabel("patients, on average")
     axes.grid(axis="x", alpha=0.3)
-    axes.legend(title="effect", loc="lower right", frameon=False)
+    axes.legend(title="effect", loc="upper right", frameon=False)
     return figure
 
 
