@@ -163,7 +163,7 @@ def sequential_tests(content: dict[str, Any]) -> list[str]:
 
 
 def programs(content: dict[str, Any]) -> list[str]:
-    """Write what programs of one's own take, a row each, beside loops by hand."""
+    """Write the times of one's own programs, a row each, beside loops by hand."""
     rows = [
         [
             row["program"],

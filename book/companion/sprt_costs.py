@@ -1,6 +1,6 @@
 """Patients that DP-SPRT needs, beside trials with few looks, at equal errors and ε.
 
-``python -m companion.sprt_costs`` computes all rows from exact laws, but for the runs of the
+``python -m companion.sprt_costs`` computes all rows from exact laws, except the runs of the
 stopping rule, writes them to ``book/data/sprt-patients.json``, and draws the page's picture.
 """
 

@@ -512,7 +512,7 @@ class SPRTSubject(Subject):
     def once(self, table: Floats, read: Ints, arm: int) -> Callable[[Rng], Row]:
         """Return a function that runs the test once on a table.
 
-        Shapes: `table` (1, N).
+        Shapes: `table` (1, N), for pairs (2, N).
         """
         rule: DPSPRT = self.target
         if rule.paired and len(table) < 2:

@@ -574,17 +574,17 @@ class LawRewards(Source):
 
     def total(self, arm: int, size: int) -> float:
         arm, size = self._check(arm, size)
-        if size > _MOST_SUMMED:
-            size = check_integer("size", size, 0, _MOST_SUMMED)
         drawn, _ = self._drawers.get(arm) or self._drawers_of(arm)
         return drawn(size)
 
     def moments(self, arm: int, size: int) -> tuple[float, float]:
         arm, size = self._check(arm, size)
-        if size > _MOST_SUMMED:
-            size = check_integer("size", size, 0, _MOST_SUMMED)
         _, drawn = self._drawers.get(arm) or self._drawers_of(arm)
         return drawn(size)
+
+    def _check(self, arm: int, size: int) -> tuple[int, int]:
+        arm, size = super()._check(arm, size)
+        return arm, size if size <= _MOST_SUMMED else check_integer("size", size, 0, _MOST_SUMMED)
 
     def _drawers_of(self, arm: int) -> Drawers:
         """Return how the sums of an arm are drawn, and keep it."""
