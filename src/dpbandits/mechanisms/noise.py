@@ -247,20 +247,24 @@ def _exact_tail(count: int) -> list[fractions.Fraction]:
 
 def _tail(x: Floats, count: int) -> Floats:
     """Return P(S > x) for the sum S of m Laplace variables of scale 1."""
-    shapes = np.arange(1, count + 1)
-    beyond = scipy.special.gammaincc(shapes, np.abs(x)[..., None]) @ _weights(count)
+    beyond = _poisson(np.abs(x), count) @ np.cumsum(_weights(count)[::-1])[::-1]
     found: Floats = np.where(x < 0, 1.0 - beyond, beyond)
     return found
 
 
 def _density(x: Floats, count: int) -> Floats:
     """Return the density of the sum of m Laplace variables of scale 1."""
-    size = np.abs(x)[..., None]
+    found: Floats = _poisson(np.abs(x), count) @ _weights(count)
+    return found
+
+
+def _poisson(mean: Floats, count: int) -> Floats:
+    """Return the probabilities of 0, …, count − 1 under Poisson laws, of shape (*mean, count)."""
+    size = mean[..., None]
     powers = np.arange(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(powers > 0, powers * np.log(size), 0.0) - size
-        logs -= scipy.special.gammaln(powers + 1)
-    found: Floats = np.exp(logs) @ _weights(count)
+    found: Floats = np.exp(logs - scipy.special.gammaln(powers + 1))
     return found
 
 
