@@ -119,11 +119,6 @@ class Page(Configuration):
         """Whether preset and seed are those of the book."""
         return (self.preset, self.seed) == ("paper", 0)
 
-    @property
-    def folder(self) -> Path:
-        """Folder of the figures' files."""
-        return find_root() / FOLDER
-
     def choose(self, *, smoke: Choice, quick: Choice, paper: Choice) -> Choice:
         """Return the value for the preset."""
         return {"smoke": smoke, "quick": quick, "paper": paper}[self.preset]
@@ -201,7 +196,8 @@ class Page(Configuration):
         if ran is not None:
             manifest["ran"] = ran_as_said(ran)
         manifest["recipe"] = recipe_of(figure)
-        written, data = self.folder / f"{name}.json", self.folder / f"{name}.csv"
+        folder = find_root() / FOLDER
+        written, data = folder / f"{name}.json", folder / f"{name}.csv"
         text = json.dumps(rounded_data(manifest), indent=1, ensure_ascii=False) + "\n"
         contents = to_csv(table).encode()
         if written.exists() and data.exists() and data.read_bytes() == contents:

@@ -29,7 +29,6 @@ __all__ = [
     "AGREED",
     "SHOWN",
     "SPREADS",
-    "agreed",
     "magnitude",
     "rounded",
     "rounded_data",
@@ -46,11 +45,6 @@ SPREADS = {"error": "mean", "deviation": "mean", "time_sd": "mean_time"}
 """Column of a table that says how far values are spread → column of their mean."""
 
 
-def agreed(value: float) -> float:
-    """Return a number rounded to the digits on which processors agree."""
-    return float(f"{value:.{AGREED}g}")
-
-
 def rounded(value: float, digits: int = SHOWN) -> float:
     """Return a number rounded to `digits` significant digits, and zero without a sign.
 
@@ -64,7 +58,8 @@ def rounded(value: float, digits: int = SHOWN) -> float:
     >>> rounded(12345.675), rounded(12345.675 * (1 - 1e-15)), float(f"{12345.675000000003:.7g}")
     (12345.67, 12345.67, 12345.68)
     """
-    return float(f"{agreed(value):.{digits}g}") + 0.0
+    agreed = float(f"{value:.{AGREED}g}")
+    return float(f"{agreed:.{digits}g}") + 0.0
 
 
 def magnitude(error: float) -> float:

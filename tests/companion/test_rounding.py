@@ -17,7 +17,6 @@ from companion.publishing import published_names
 from companion.rounding import (
     AGREED,
     SPREADS,
-    agreed,
     magnitude,
     rounded,
     rounded_data,
@@ -219,4 +218,4 @@ def test_evidence_is_rounded_first_to_what_processors_agree_on():
     assert [round(0.125 * (1 + sign * 1e-15), 2) for sign in (-1, 1)] == [0.12, 0.13]
     found = finding("holds", "Computed.", ("third", 1 / 3), {"count": 10**9, "pair": 1e-3 / 3})
     assert found.evidence == {"third": 0.3333333, "count": 10**9, "pair": 0.0003333333}
-    assert agreed(1 / 3) == 0.333333333333
+    assert rounded(1 / 3, AGREED) == 0.333333333333

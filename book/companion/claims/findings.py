@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from companion.claims.verdicts import RECONSTRUCTED, VERDICTS
-from companion.rounding import agreed, rounded_data
+from companion.rounding import AGREED, rounded, rounded_data
 from dpbandits._validation import check_choice
 
 __all__ = [
@@ -206,7 +206,7 @@ def claims_of(module: str) -> list[Claim]:
 
 def shown(value: Any, digits: int | str | None = None) -> Any:
     """Return a number as shown on the page: rounded, to an integer for 0, or formatted by ".3g"."""
-    value = agreed(value) if isinstance(value, float) else value
+    value = rounded(value, AGREED) if isinstance(value, float) else value
     if isinstance(digits, str):
         return float(f"{value:{digits}}")
     return value if digits is None else round(value, digits or None)

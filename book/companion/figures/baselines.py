@@ -21,10 +21,9 @@ from companion.figures.panels import (
     draw_panels,
     draw_times,
     first_shown,
-    lines_of,
 )
 from companion.figures.redraw import redrawable
-from companion.tables import curve, tabulate
+from companion.tables import curve, records, tabulate
 from dpbandits.plotting.style import (
     COLOURS,
     DASHED,
@@ -152,11 +151,11 @@ def spread_at_horizon(
     the first case of a panel is at the top.
     """
     titles = chosen_panels(titles, panels)
-    by_panel = lines_of(table, titles, LABELS)
     shown = table[table["panel"].isin(list(titles))]
     low, high = max(float(shown["least"].min()), 1.0), float(shown["greatest"].max())
     figure, grid = make_panels(titles, height=3.5, left=1.65)
-    for place, (axes, part) in enumerate(zip(grid.values(), by_panel, strict=True)):
+    for place, (panel, axes) in enumerate(grid.items()):
+        part = list(records(table, LABELS, panel=panel))
         _rows(axes, part)
         _limits(axes, low, high)
         axes.tick_params(left=False, labelleft=place % columns_of(axes) == 0)

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from companion.figures.panels import Line, chosen_panels, lines_of
+from companion.figures.panels import Line, chosen_panels
 from companion.figures.redraw import redrawable
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits.plotting.style import COLOURS, INK, make_panels
 from dpbandits.stopping import NAS, HaltingLaw
 from dpbandits.stopping.halting import boundary
@@ -126,15 +126,12 @@ def disclosure_figure(
     """
     chosen = chosen_panels(titles, panels)
     figure, places = make_panels(chosen)
-    for (panel, axes), lines in zip(places.items(), lines_of(table, chosen, _BY), strict=True):
-        _DRAW[panel](axes, lines)
+    for panel, axes in places.items():
+        _DRAW[panel](axes, list(records(table, ("panel", "outcome"), panel=panel)))
         axes.set_xlabel(_PATIENTS)
     if len(places) > 1:  # each panel has axes of its own
         figure.subplots_adjust(wspace=0.3, hspace=0.62)
     return figure
-
-
-_BY = ("panel", "outcome")
 
 
 def _margins(axes: Axes, lines: Sequence[Line]) -> None:

@@ -21,11 +21,11 @@ from companion.figures.panels import (
     band,
     chosen_panels,
     draw_panels,
-    lines_of,
     marked,
     plain,
 )
 from companion.figures.redraw import redrawable
+from companion.tables import records
 from dpbandits.mechanisms import laplace_noise
 from dpbandits.plotting.style import (
     COLOURS,
@@ -214,7 +214,8 @@ def settings_figure(
     figure, places = small_multiples(list(chosen.values()))
     by = ("panel", "algorithm", "epsilon")
     low, high, first, last = np.inf, 0.0, np.inf, 0.0
-    for axes, lines in zip(places, lines_of(table, chosen, by), strict=True):
+    for panel, axes in zip(chosen, places, strict=True):
+        lines = list(records(table, by, panel=panel))
         ours, theirs = (
             sorted((line for line in lines if line.algorithm == name), key=lambda e: e.epsilon)
             for name in ("DP-SE", "DP-UCB")

@@ -19,7 +19,6 @@ from companion.figures.panels import (
     Titles,
     chosen_panels,
     draw_panels,
-    lines_of,
     marked,
     names_in_corner,
     plain,
@@ -27,7 +26,7 @@ from companion.figures.panels import (
 from companion.figures.redraw import redrawable
 from companion.ratios import ratio_of_means
 from companion.rounding import rounded_table
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits._arrays import Rng
 from dpbandits.identification.bayes_factor import ArmLikelihood, log_evidence
 from dpbandits.identification.characteristic import characteristic_time
@@ -390,9 +389,9 @@ def ratios_figure(
     ends: dict[Axes, list[End]] = {}
     budgets = [float(e) for e in table.epsilon]
     first, last = min(budgets), max(budgets)
-    for axes, lines in zip(places, lines_of(table, chosen, ("panel", "algorithm")), strict=True):
+    for panel, axes in zip(chosen, places, strict=True):
         starts, ends[axes] = {}, []
-        for line in lines:
+        for line in records(table, ("panel", "algorithm"), panel=panel):
             look = LOOKS[line.algorithm]
             axes.fill_between(line.epsilon, line.low, line.high, color=look.colour, alpha=0.25)
             plain(axes, line.epsilon, line.value, look, label=line.algorithm)

@@ -23,10 +23,8 @@ from companion.figures.panels import (
     draw_panels,
     draw_times,
     first_shown,
-    lines_of,
     marked,
     plain,
-    set_scales,
 )
 from companion.figures.redraw import redrawable
 from companion.slopes import Slope, fit_slope
@@ -132,10 +130,10 @@ def heavy_regret_over_time(
 
     wider = {"left": 1.15} if is_linear else {}
     figure, grid = make_panels(titles, width=4.3, height=3.35, **wider)
-    pairs = zip(grid.values(), lines_of(table, titles, TIME_LABELS), strict=True)
-    ranges = [draw(axes, lines) for axes, lines in pairs]
+    ranges = [
+        draw(axes, list(records(table, TIME_LABELS, panel=panel))) for panel, axes in grid.items()
+    ]
     every, log = figure.axes, "" if is_linear else "xy"
-    set_scales(every, log)
     for place in range(0, len(every), 2):
         row, shown = every[place : place + 2], ranges[place : place + 2]
         finish_panels(figure, row, shown, x_label=PULLS, y_label=REGRET, log=log)

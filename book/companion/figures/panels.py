@@ -41,18 +41,6 @@ def chosen_panels(titles: Titles, panels: Sequence[str] | None) -> dict[str, str
     return {panel: title for panel, title in titles.items() if not panels or panel in panels}
 
 
-def lines_of(table: pd.DataFrame, titles: Titles, by: Sequence[str] = LABELS) -> list[list[Line]]:
-    """Return the lines of each panel: the columns `by` become values, the others arrays."""
-    return [list(records(table, by, panel=panel)) for panel in titles]
-
-
-def lines_shown(
-    table: pd.DataFrame, titles: Titles, panels: Sequence[str] | None, by: Sequence[str]
-) -> list[Line]:
-    """Return the lines of all selected panels."""
-    return [line for lines in lines_of(table, chosen_panels(titles, panels), by) for line in lines]
-
-
 def draw_panels(
     table: pd.DataFrame,
     titles: Titles,
@@ -73,17 +61,9 @@ def draw_panels(
     """
     titles = chosen_panels(titles, panels)
     figure, grid = make_panels(titles, foot, width=size[0], height=size[1])
-    pairs = zip(grid.values(), lines_of(table, titles, by), strict=True)
-    ranges = [draw(axes, lines) for axes, lines in pairs]
-    set_scales(figure.axes, log)
+    ranges = [draw(axes, list(records(table, by, panel=panel))) for panel, axes in grid.items()]
     finish_panels(figure, figure.axes, ranges, x_label=labels[0], y_label=labels[1], log=log)
     return figure
-
-
-def set_scales(panels: Iterable[Axes], log: str) -> None:
-    """Make the axes that `log` names logarithmic."""
-    for axes in panels:
-        axes.set(**{f"{axis}scale": "log" if axis in log else "linear" for axis in "xy"})
 
 
 def legend_below(figure: Figure, handles: Iterable[Any], **options: Any) -> None:

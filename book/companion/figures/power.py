@@ -174,7 +174,6 @@ def wealth_figure(
     """Draw the capital of each audit against its test runs; at 1/φ the audit convicts."""
     figure, grid = make_panels(chosen_panels(titles, panels), width=5.6, height=3.0)
     (axes,) = grid.values()
-    axes.set_yscale("log")
     ends = []
     for c, rows in table.groupby("c", sort=True):
         name, colour = _PROGRAMS[float(str(c))]

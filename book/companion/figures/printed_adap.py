@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from companion.figures.comparison import look_of
-from companion.figures.panels import plain, set_scales
+from companion.figures.panels import plain
 from companion.figures.redraw import redrawable
 from companion.printed import ab22_regret_rate
 from companion.ranking import Estimate
@@ -72,7 +72,6 @@ def budgets_figure(table: pd.DataFrame, *, marks: Sequence[float]) -> Figure:
             ("least", "least rate", INK),
         )
     ]
-    set_scales([axes], "xy")
     across = float(table["epsilon"].min()), float(table["epsilon"].max())
     heights = float(table["printed"].min()), float(table["high"].max())
     labels = {"x_label": "privacy budget ε", "y_label": "regret at the horizon"}

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from companion.figures.panels import Line, Titles, chosen_panels, draw_panels, lines_of, plain
+from companion.figures.panels import Line, Titles, chosen_panels, draw_panels, plain
 from companion.figures.redraw import redrawable
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits.mechanisms.randomised_response import lie_probability
 from dpbandits.plotting.style import (
     COLOURS,
@@ -169,12 +169,12 @@ def complications_figure(
     """
     chosen = chosen_panels(titles, panels)
     figure, places = make_panels(chosen, height=2.5)
-    lines = dict(zip(chosen, lines_of(table, chosen, ("panel", "curve")), strict=True))
     for panel, axes in places.items():
+        lines = list(records(table, ("panel", "curve"), panel=panel))
         if panel == GROWTH:
-            _draw_growth(figure, axes, lines[panel])
+            _draw_growth(figure, axes, lines)
         else:
-            _draw_laws(axes, lines[panel], panel)
+            _draw_laws(axes, lines, panel)
     if len(places) > 1:
         figure.subplots_adjust(wspace=0.3, hspace=0.75)
     return figure
@@ -210,7 +210,6 @@ def _draw_growth(figure: Figure, axes: Axes, lines: Sequence[Line]) -> None:
         axes.plot(line.x[at], line.y[at], look.marker, color=look.colour, markersize=5)
         ends.append(End(line.x[-1], line.y[-1], line.curve, look.colour))
         heights += [line.y.min(), line.y.max()]
-    axes.set(xscale="log", yscale="log")
     x = lines[0].x
     reach = PanelRange((x[0], x[-1]), (min(heights), max(heights)), tuple(ends))
     finish_panels(figure, [axes], [reach], x_label="one complication in …", y_label="")

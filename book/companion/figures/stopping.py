@@ -20,10 +20,10 @@ from companion.figures.panels import (
     Lines,
     Titles,
     band,
+    chosen_panels,
     draw_panels,
     draw_rate,
     legend_below,
-    lines_shown,
     marked,
     plain,
 )
@@ -461,7 +461,8 @@ def errors_figure(
     made by `measured`; ``theory`` draws the allowed share β.
     """
     by = ("panel", "rule", "alpha", "beta")
-    every = lines_shown(table, titles, panels, by)
+    chosen = chosen_panels(titles, panels)
+    every = [line for panel in chosen for line in records(table, by, panel=panel)]
     rules = list(dict.fromkeys(line.rule for line in every))
     pairs = sorted({(line.beta, line.alpha) for line in every})
     betas = sorted({beta for beta, _ in pairs})

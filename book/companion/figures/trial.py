@@ -13,15 +13,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from companion.figures.panels import (
     Lines,
     Titles,
+    chosen_panels,
     draw_panels,
     legend_below,
-    lines_shown,
     marked,
     plain,
 )
 from companion.figures.redraw import redrawable
 from companion.publishing import grouped
-from companion.tables import tabulate
+from companion.tables import records, tabulate
 from dpbandits._validation import check_choice
 from dpbandits.identification.replicates import Identifications, Trials
 from dpbandits.plotting.style import FREE, INK, PanelRange, filled_width, look_of
@@ -79,7 +79,8 @@ def trial_figure(
     check_choice("over", over, tuple(_X_LABELS))
     check_choice("values", values, tuple(_Y_LABELS))
     by = ("panel", "algorithm")
-    every = lines_shown(table, titles, panels, by)
+    chosen = chosen_panels(titles, panels)
+    every = [line for panel in chosen for line in records(table, by, panel=panel)]
     names = list(dict.fromkeys(line.algorithm for line in every))
 
     def draw(axes: Axes, lines: Lines) -> PanelRange:

@@ -169,7 +169,6 @@ def draw_plan(rows: Mapping[tuple[str, bool], Mapping[str, Any]], free_from: flo
             text = name + ("" if private else style.FREE)
             axes.annotate(text, (at, mean), fontsize=10.5, color=style.INK, **beside)
             heights += [mean, most]
-        axes.set(xscale="log", yscale="log")
         low, high = 10 ** np.floor(np.log10(min(heights))), 10 ** np.ceil(np.log10(max(heights)))
         shown = style.PanelRange((float(x[0]), float(x[-1])), (float(low), float(high)), (end,))
         labels = {"x_label": "privacy budget ε", "y_label": "samples"}

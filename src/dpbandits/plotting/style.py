@@ -413,7 +413,10 @@ def finish_panels(
     y_label: str,
     log: str = "xy",
 ) -> None:
-    """Give all panels the same limits, label the axes once, and label the curves."""
+    """Give all panels the same limits, label the axes once, and label the curves.
+
+    The axes that `log` names are logarithmic.
+    """
     x = min(r.x[0] for r in ranges), max(r.x[1] for r in ranges)
     y = min(r.y[0] for r in ranges), max(r.y[1] for r in ranges)
     columns = min(len(panels), columns_of(panels[0]))
@@ -512,11 +515,12 @@ def _set_limits(
     log: bool,
     ticks: int = _MOST_TICKS,
 ) -> None:
-    """Set an axis' limits with shares `before` and `after` of its length outside the data."""
+    """Set an axis' scale, and limits with shares `before` and `after` outside the data."""
     low, high = np.log10(data) if log else data
     length = (high - low) / (1 - before - after)
     limits = np.array([low - before * length, high + after * length])
-    axis.axes.set(**{f"{axis.axis_name}lim": tuple(10**limits if log else limits)})
+    scale, name = "log" if log else "linear", axis.axis_name
+    axis.axes.set(**{f"{name}scale": scale, f"{name}lim": tuple(10**limits if log else limits)})
     if log:
         # Ticks only at powers of ten, where there is data and room for them.
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
@@ -524,7 +528,7 @@ def _set_limits(
         axis.set_major_locator(FixedLocator([10.0**k for k in range(first, last + 1, step)]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(power_of_ten))
-        if first == last and axis.axis_name == "x":  # a single power shows no distance
+        if first == last and name == "x":  # a single power shows no distance
             between = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
             shown = [x for x in between if low - 1e-9 <= math.log10(x) <= high + 1e-9]
             axis.set_major_locator(FixedLocator(shown))
