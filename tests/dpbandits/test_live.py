@@ -112,6 +112,10 @@ def test_what_is_refused(table):
         dpb.play(dpb.DPRSE(1.0), 2, 100)
     with pytest.raises(ValueError, match="algorithm="):
         dpb.play("UCB", 2, 100)
+    with pytest.raises(ValueError, match="n_arms=0 is out of range"):
+        dpb.play(dpb.UCB(), 0, 100)
+    with pytest.raises(TypeError, match=r"made by play, or by LiveRun\.from_json"):
+        dpb.LiveRun()
     state = live.to_json()
     with pytest.raises(ValueError, match=r"is not that of the state; allowed: UCB\(\)"):
         dpb.LiveRun.from_json(state, dpb.DPSE(1.0))

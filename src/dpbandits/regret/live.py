@@ -40,38 +40,28 @@ Entropy = int | list[int] | None
 
 
 class LiveRun:
-    """A run of an algorithm that asks for pulls, and is told their rewards: what `play` returns.
+    """A run of an algorithm that asks for pulls, and is told their rewards.
 
-    The algorithm's own `play` runs beside the caller, and waits for the rewards of each batch that
-    it asks for. The pulls of a batch can be asked for before any of its rewards is known: rewards
-    may come late, as long as they are there before the algorithm decides on them. Where a program
-    pulls several arms in turn, all pulls of the first are asked for, and must be told, before those
-    of the second: outcomes that drift in time then favour an arm.
+    It is made by `play`, or by `from_json` from a saved state. The algorithm's own `play` runs
+    beside the caller, and waits for the rewards of each batch that it asks for. The pulls of a
+    batch can be asked for before any of its rewards is known: rewards may come late, as long as
+    they are there before the algorithm decides on them. Where a program pulls several arms in turn,
+    all pulls of the first are asked for, and must be told, before those of the second: outcomes
+    that drift in time then favour an arm.
 
-    Parameters
+    Attributes
     ----------
     algorithm : RegretAlgorithm
-        The algorithm; its own `play` is the program that runs, without an accelerator.
+        The algorithm that runs.
     n_arms : int
         Number of arms K.
     horizon : int
         Number T of pulls, which the algorithm is told.
-    moment : tuple of (float, float), optional
-        For heavy tails: order v in (0, 1] and bound u of the moment E∣X∣^(1+v) ≤ u. Without it,
-        rewards are in [0, 1].
-    seed : int or sequence of int, optional
-        Seed of the noise, for rehearsals: whoever knows it can take the noise away, and the run
-        promises nothing. Without one the noise comes from the operating system's secure generator.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the algorithm is not for such rewards.
 
     Examples
     --------
     >>> import dpbandits as dpb
-    >>> live = dpb.LiveRun(dpb.DPSE(epsilon=1.0), n_arms=2, horizon=20_000)
+    >>> live = dpb.play(dpb.DPSE(epsilon=1.0), n_arms=2, horizon=20_000)
     >>> while not live.ended:
     ...     arm = live.ask()
     ...     live.tell(0.9 if arm == 0 else 0.1)
@@ -79,18 +69,8 @@ class LiveRun:
     (True, 20000)
     """
 
-    @checked_arguments
-    def __init__(
-        self,
-        algorithm: RegretAlgorithm,
-        n_arms: ArmCount,
-        horizon: Count,
-        moment: tuple[float, float] | None = None,
-        seed: int | Sequence[int] | None = None,
-    ) -> None:
-        check_kind("algorithm", algorithm, RegretAlgorithm, "DPSE(epsilon=1.0)")
-        entropy = None if seed is None else check_seed("seed", seed)
-        self._begin(algorithm, n_arms, horizon, moment, _Noise(entropy, []))
+    def __init__(self) -> None:
+        raise TypeError("a LiveRun is made by play, or by LiveRun.from_json")
 
     def _begin(
         self,
@@ -99,7 +79,7 @@ class LiveRun:
         horizon: int,
         moment: tuple[float, float] | None,
         noise: _Noise,
-    ) -> None:
+    ) -> LiveRun:
         self.algorithm, self.n_arms, self.horizon = algorithm, n_arms, horizon
         self._moment, self._noise, self._desk = moment, noise, _Desk()
         source = _LiveRewards(n_arms, self._desk)
@@ -121,6 +101,7 @@ class LiveRun:
         )
         program.start()
         self._batch = self._desk.next_batch()
+        return self
 
     @property
     def time(self) -> int:
@@ -319,8 +300,7 @@ class LiveRun:
             raise ValueError(
                 f"algorithm={algorithm!r} is not that of the state; allowed: {written}"
             )
-        run = cls.__new__(cls)
-        run._begin(algorithm, n_arms, horizon, moment, noise)
+        run = cls.__new__(cls)._begin(algorithm, n_arms, horizon, moment, noise)
         try:
             for reward in rewards:
                 run.ask()
@@ -337,10 +317,11 @@ class LiveRun:
         return run
 
 
+@checked_arguments
 def play(
     algorithm: RegretAlgorithm,
-    n_arms: int,
-    horizon: int,
+    n_arms: ArmCount,
+    horizon: Count,
     *,
     moment: tuple[float, float] | None = None,
     seed: int | Sequence[int] | None = None,
@@ -387,7 +368,10 @@ def play(
     >>> for _ in patients:
     ...     live.tell(1.0)
     """
-    return LiveRun(algorithm, n_arms, horizon, moment, seed)
+    check_kind("algorithm", algorithm, RegretAlgorithm, "DPSE(epsilon=1.0)")
+    entropy = None if seed is None else check_seed("seed", seed)
+    noise = _Noise(entropy, [])
+    return LiveRun.__new__(LiveRun)._begin(algorithm, n_arms, horizon, moment, noise)
 
 
 def _fraction(name: str, value: Any) -> float:
