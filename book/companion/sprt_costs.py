@@ -18,6 +18,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import dpbandits as dpb
+from companion.best_test import laplace_cdf, least_patients, tulap_cdf
 from dpbandits._files import write_atomically
 from dpbandits.identification import isis2
 from dpbandits.plotting.style import COLOURS
@@ -45,12 +46,14 @@ PAIRS = 30_000
 """Pairs after which a sequential test ends."""
 LOOKS = {"one look": (1, None), "five looks": (5, None), "five looks, futility": (5, 0.0)}
 """Designs with few looks: their number, and the score at which they stop for futility."""
-PRINTED, HALVED, UNION, CONSTANTS, ALONE, FREE, NAS = (
+PRINTED, HALVED, UNION, CONSTANTS, ALONE, COUNT, BEST, FREE, NAS = (
     "DP-SPRT, as in the package",
     "DP-SPRT, half its allowance",
     "DP-SPRT, union bound",
     "DP-SPRT, two constants",
     "the same, treatment alone",
+    "treatment alone, one look",
+    "treatment alone, best test",
     "the rule without noise",
     "DP-exp-NAS",
 )
@@ -62,6 +65,8 @@ SETTINGS: dict[str, tuple[float, ...]] = {
     UNION: (3.0, 1.0),
     CONSTANTS: (3.0, 1.0, 0.3),
     ALONE: (3.0, 1.0, 0.3),
+    COUNT: (3.0, 1.0, 0.3),
+    BEST: (math.inf, 3.0, 1.0, 0.3),
     NAS: (1.0,),
 }
 """Each design and its budgets."""
@@ -135,6 +140,19 @@ def _sequential(name: str, epsilon: float) -> dict[str, float]:
     }
 
 
+def _alone(name: str, epsilon: float) -> dict[str, float]:
+    """Return the same of one look at the treatment's count, with Laplace or the best noise."""
+    high, low = shares()
+    noise = laplace_cdf if name == COUNT else tulap_cdf
+    test = least_patients(low, high, ALPHA, BETA, epsilon, noise)
+    return {
+        **dict.fromkeys(("planned", "half", "none"), float(test.patients)),
+        "false": test.rejects(low),
+        "missed": 1.0 - test.rejects(high),
+        "undecided": 0.0,
+    }
+
+
 def _stopping(epsilon: float) -> dict[str, float]:
     """Return the same of a stopping rule for the sign of the difference minus DP-SPRT's slope.
 
@@ -186,6 +204,8 @@ def measure(epsilon: float, name: str) -> dict[str, Any]:
     """
     if name in LOOKS:
         found = _few_looks(name, epsilon)
+    elif name in (COUNT, BEST):
+        found = _alone(name, epsilon)
     else:
         found = _stopping(epsilon) if name == NAS else _sequential(name, epsilon)
     return {"epsilon": f"{epsilon:g}", "design": name, **found}
@@ -235,8 +255,13 @@ def numbers(rows: list[dict[str, Any]]) -> dict[str, float]:
         found[f"great-ours-{kind}"] = round(of["3", CONSTANTS][kind])
         found[f"great-idle-{kind}"] = round(of["3", "five looks, futility"][kind])
         found[f"great-alone-{kind}"] = round(of["3", ALONE][kind])
+        found[f"small-alone-{kind}"] = round(of["0.3", ALONE][kind])
     found["great-ratio"] = of["3", PRINTED]["planned"] / of["3", CONSTANTS]["planned"]
-    found["small-alone-planned"] = round(of["0.3", ALONE]["planned"])
+    found["alone-half"] = round(of["1", ALONE]["half"])
+    for key, epsilon in (("free", "inf"), ("great", "3"), ("unit", "1"), ("small", "0.3")):
+        found[f"{key}-best"] = round(of[epsilon, BEST]["planned"])
+    found["unit-count"] = round(of["1", COUNT]["planned"])
+    found["small-count"] = round(of["0.3", COUNT]["planned"])
     found["small-ours-planned"] = round(of["0.3", CONSTANTS]["planned"])
     found["small-five-planned"] = round(of["0.3", "five looks"]["planned"])
     found["small-one-planned"] = round(of["0.3", "one look"]["planned"])

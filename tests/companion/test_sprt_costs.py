@@ -11,7 +11,18 @@ from test_pages import ROOT
 
 import dpbandits as dpb
 from companion import sprt_costs
-from companion.sprt_costs import ALONE, ALPHA, BETA, CONSTANTS, FREE, NAS, PRINTED, UNION
+from companion.sprt_costs import (
+    ALONE,
+    ALPHA,
+    BEST,
+    BETA,
+    CONSTANTS,
+    COUNT,
+    FREE,
+    NAS,
+    PRINTED,
+    UNION,
+)
 from dpbandits.trials import calibrated_sprt
 
 
@@ -27,7 +38,10 @@ def test_the_table_has_every_setting_in_order():
 
 @pytest.mark.parametrize(
     ("epsilon", "name"),
-    [(math.inf, FREE), (1.0, "one look"), (1.0, "five looks, futility"), (3.0, CONSTANTS)],
+    [
+        *((math.inf, FREE), (1.0, "one look"), (1.0, "five looks, futility"), (3.0, CONSTANTS)),
+        *((math.inf, BEST), (1.0, BEST), (0.3, BEST), (1.0, COUNT)),
+    ],
 )
 def test_rows_come_out_as_they_are_recorded(epsilon, name):
     found = sprt_costs.measure(epsilon, name)
@@ -59,6 +73,12 @@ def test_the_sentences_of_the_page_hold():
     assert max(of["1", PRINTED][kind] for kind in ("false", "missed")) < 1e-4
     assert 2.5 < of["1", UNION]["planned"] / ours["planned"] < 4.0
     assert 5.0 < of["1", PRINTED]["planned"] / ours["planned"] < 7.0
+    for epsilon in ("1", "0.3"):
+        best, count, alone = (of[epsilon, name] for name in (BEST, COUNT, ALONE))
+        for kind in ("planned", "half", "none"):
+            assert best[kind] <= count[kind] <= best[kind] + 1 < alone[kind]
+    best, alone = of["3", BEST], of["3", ALONE]
+    assert alone["planned"] < best["planned"] < alone["half"] and alone["none"] < best["none"]
     small = [of["0.3", name]["planned"] for name in ("one look", "five looks", CONSTANTS)]
     assert small[2] > max(small[:2])
 
