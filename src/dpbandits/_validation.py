@@ -148,7 +148,7 @@ def check_kind(name: str, value: Any, kind: type, example: str) -> None:
 def check_function(name: str, value: Any) -> Any:
     """Return a callable."""
     if not callable(value):
-        raise ValueError(f"{name}={shown(value)} is not a function; allowed: what can be called")
+        raise ValueError(f"{name}={shown(value)} is not a function; allowed: a callable")
     return value
 
 
@@ -209,7 +209,7 @@ def check_values(name: str, value: Any, low: float, high: float) -> Floats:
             numbers_of = [check_number(name, each, allowed) for each in values.flat]
             values = np.reshape(numbers_of, values.shape)
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name}={shown(value)} does not hold numbers; allowed: {allowed}")
+        raise ValueError(f"{name}={shown(value)} does not contain numbers; allowed: {allowed}")
     floats = values.astype(np.float64)
     if not np.all((floats >= low) & (floats <= high)):
         raise ValueError(f"{name}={shown(value)} is out of range; allowed: {allowed}")

@@ -330,7 +330,7 @@ def kl(x: ArrayLike, y: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If `y` is out of range, or an argument does not hold numbers.
+        If `y` is out of range, or an argument does not contain numbers.
 
     Examples
     --------
@@ -392,7 +392,7 @@ def d_eps(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
 
     Examples
     --------
@@ -426,7 +426,7 @@ def d_minus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
 
     Examples
     --------
@@ -458,7 +458,7 @@ def d_plus(x: ArrayLike, u: ArrayLike, epsilon: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
     """
     return calibrated_plus(x, u, 0.0, epsilon)
 
@@ -490,7 +490,7 @@ def calibrated_minus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Arra
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
 
     Examples
     --------
@@ -522,6 +522,6 @@ def calibrated_plus(x: ArrayLike, u: ArrayLike, ratio: ArrayLike, epsilon: Array
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
     """
     return elementwise(calibrated_plus_kernel, x, u, ratio, epsilon)

@@ -314,7 +314,7 @@ def test_counts_on_the_command_line(plan, capsys):
         ("--counts 1/10,12/10", "12 of 10"),
         ("--counts 1/10,1/10", "several best arms"),
         ("--counts 1/10,2/10 --factor 0", "factor=0"),
-        ("--counts 1/10,2/10 --plot x.svg", "no picture of counts"),
+        ("--counts 1/10,2/10 --plot x.svg", "is not available for counts"),
         ("--counts 1/10,2/10 --max-pulls 9", "max-pulls=9 is set by the table"),
         ("--means 0.9,0.2 --deaths", "deaths=True is about counts"),
         ("--means 0.9,0.2 --factor 2", "factor=2 is about counts"),

@@ -55,7 +55,7 @@ def test_a_plan_that_has_no_picture_is_refused_before_it_is_made(epsilon, capsys
     words = f"plan --means 0.8,0.2 --delta 0.1 --epsilon {epsilon} --plot {tmp_path}/own.png"
     assert main(words.split()) == 2
     said = capsys.readouterr()
-    assert said.out == "" and "has no picture; allowed with --plot: up to 1e100" in said.err
+    assert said.out == "" and "cannot be drawn; allowed with --plot: up to 1e100" in said.err
 
 
 @pytest.mark.parametrize("releases", [[(0, 0)], [(20, 20)], [(-500, 700)], [(12, 9), (14, 8)]])
@@ -72,7 +72,7 @@ def test_a_trial_without_a_look_is_refused_before_anything_is_printed(capsys, tm
     picture = tmp_path / "own.png"
     assert main(["look", str(state), "--plot", str(picture)]) == 2
     said = capsys.readouterr()
-    assert said.out == "" and "no picture before the first look" in said.err
+    assert said.out == "" and "is not available before the first look" in said.err
 
 
 def test_the_command_draws_runs_without_regret(capsys, tmp_path):

@@ -194,7 +194,7 @@ def test_a_trial_of_two_names_is_refused(capsys, state):
     os.link(state, "other.json")
     for name in ("other.json", "link.json"):
         assert look(name, 1) == 2
-        assert "is a file of 2 names (hard links)" in capsys.readouterr().err
+        assert "is a file with 2 names (hard links)" in capsys.readouterr().err
     assert releases(state) == ()
 
 

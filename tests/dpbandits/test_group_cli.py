@@ -248,7 +248,7 @@ def test_whatever_an_option_of_a_look_is_given_it_releases_nothing(capsys, folde
         ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --looks 2", "looks=2 is for a test"),
         ("plan --means 0.9,0.7 --epsilon 1 --delta 0.1 --certified", "certified=True is for"),
         ("plan --design fixed --means 0.9,0.7 --epsilon 1 --looks 2", "looks=2 is for a group"),
-        ("plan --design fixed --means 0.9,0.8,0.7 --epsilon 1", "has not two arms"),
+        ("plan --design fixed --means 0.9,0.8,0.7 --epsilon 1", "does not have two arms"),
         ("plan --design fixed --means 0.9,0.9 --epsilon 1", "treatment=0.9 is not greater"),
         ("plan --design fixed --means 0.9,0.7 --deaths --epsilon 1", "deaths=True is about counts"),
         ("plan --means 0.9,0.7 --epsilon 1", "delta is missing; allowed: --delta"),

@@ -458,7 +458,7 @@ def test_a_trial_goes_look_by_look_and_its_state_is_its_releases(rng):
 @pytest.mark.parametrize(
     ("number", "treatment", "control", "told"),
     [
-        (1, (150, 163), (140, 163), "look=1 is released, and stays as it is; allowed: 2"),
+        (1, (150, 163), (140, 163), "look=1 is released and cannot be changed; allowed: 2"),
         (3, (150, 163), (140, 163), "look=3 leaves out look 2; allowed: 2"),
         (2, (150, 164), (140, 163), "has 164 patients; allowed: the 163 of a look"),
         (2, (150, 163), (140, 162), "has 162 patients; allowed: the 163 of a look"),

@@ -118,7 +118,7 @@ def test_a_custom_sampler(rng):
     with pytest.warns(UserWarning, match="moment_bound=0.9 is too small for 'mine': evidence"):
         SampledLaw(normal, 0.5, 1.0, 0.9, "mine")
     for sampler in (lambda rng, size: np.zeros(3), lambda rng, size: np.full(size, np.nan)):
-        with pytest.raises(ValueError, match="gave an array of shape .* allowed"):
+        with pytest.raises(ValueError, match="returned an array of shape .* allowed"):
             SampledLaw(sampler, 0.5, 1.0, 2.0)
 
 

@@ -96,7 +96,7 @@ def test_what_is_promised():
 
 def test_what_is_refused(table):
     live = dpb.play(dpb.UCB(), 2, 100)
-    with pytest.raises(ValueError, match=r"reward=1.0 is of no pull"):
+    with pytest.raises(ValueError, match=r"reward=1.0 belongs to no pull"):
         live.tell(1.0)
     live.ask()
     for wrong in (2.0, -0.1, math.nan, "1", None):

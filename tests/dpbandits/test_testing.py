@@ -79,7 +79,7 @@ def play_best(algorithm, rewards, horizon, checkpoints, rng):
         ("copy", "cannot be sent to a worker process: cannot be copied"),
         ("table", "does not play on a table instance: .*no tables"),
         ("short", "fails at a horizon of 3, ended after 1: IndexError"),
-        ("seed", "draws noise from elsewhere than the generator it is given"),
+        ("seed", "draws noise from another source than its generator"),
         ("looks", "runs depend on when somebody looks"),
         ("law", "the accelerator 'always the best' has another law than play"),
         ("bound", "is above the bound of 1 by more than chance"),

@@ -144,7 +144,7 @@ def accelerates(
             home = function.__module__
             if home != kind.__module__ and not home.startswith(_FOLDERS):
                 raise ValueError(
-                    f"accelerator={function.__qualname__!r} of {kind.__name__} stands in {home}; "
+                    f"accelerator={function.__qualname__!r} of {kind.__name__} is in {home}; "
                     f"allowed: {kind.__module__}, so that workers that load the class find it"
                 )
             entries = _entered.setdefault((kind, on), {})

@@ -233,7 +233,7 @@ def check_memory(runs: int, needed: float) -> None:
     most = memory()
     if needed > most:
         raise ValueError(
-            f"n_runs={runs} would take {needed:.2e} bytes of memory; allowed: what fits in "
+            f"n_runs={runs} would take {needed:.2e} bytes of memory; allowed: at most "
             f"{most:.2e} bytes, with fewer runs, cases, checkpoints or arms"
         )
 

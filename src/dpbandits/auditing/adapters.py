@@ -769,8 +769,8 @@ def subject_of(
         if isinstance(target, kind):
             if tables_of(target) is None:
                 raise ValueError(
-                    f"target={target!r} cannot be run on a table, as it says; allowed: what "
-                    "names its tables"
+                    f"target={target!r} declares that it cannot be run on a table; "
+                    "allowed: a target with tables"
                 )
             return subject(target, n_pulls)
     if callable(getattr(target, "counter", None)) and hasattr(target, "guarantee"):
@@ -779,5 +779,6 @@ def subject_of(
         return FunctionSubject(target, n_pulls, guarantee or NO_PRIVACY)
     raise ValueError(
         f"target={target!r} cannot be audited; allowed: an algorithm, a stopping rule or a counter "
-        "of this package, a function of (rewards, rng), or what has label, guarantee and outputs"
+        "of this package, a function of (rewards, rng), or an object with label, guarantee and "
+        "outputs"
     )

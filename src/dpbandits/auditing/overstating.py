@@ -105,7 +105,9 @@ def overstated(target: Any, factor: float) -> Any:
         return dataclasses.replace(target, epsilon=factor * target.epsilon)
     if hasattr(target, "base"):
         return dataclasses.replace(target, base=overstated(target.base, factor))
-    raise ValueError(f"target={target!r} has no budget; allowed: what has epsilon, or a base")
+    raise ValueError(
+        f"target={target!r} has no budget; allowed: a target with epsilon, or with a base"
+    )
 
 
 def power(
@@ -168,7 +170,9 @@ def power(
     """
     given = dict(target) if isinstance(target, Mapping) else None
     if given is not None and guarantee is None:
-        raise ValueError("guarantee=None is missing; allowed: what the subjects declare")
+        raise ValueError(
+            "guarantee=None is missing; allowed: the guarantee that the subjects declare"
+        )
     declared = guarantee or target.guarantee  # type: ignore[union-attr]
     runs_as = given or {c: overstated(target, c) for c in factors}
     if not runs_as:

@@ -60,7 +60,7 @@ class TablePair:
             raise ValueError(f"value={self.value!r} is out of range; allowed: a finite number")
         if value == table[arm, pull]:
             raise ValueError(
-                f"value={self.value!r} is what the table has there; allowed: another number"
+                f"value={self.value!r} is already the table's entry; allowed: another number"
             )
         for name, checked in {"table": table, "arm": arm, "pull": pull, "value": value}.items():
             object.__setattr__(self, name, checked)

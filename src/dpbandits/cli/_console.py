@@ -103,7 +103,9 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
     except UnusedCliTokensError as error:
         command = " ".join([name, *(error.command_chain or ())])
         words_left = " ".join(map(repr, error.unused_tokens or ()))
-        return complain(f"{command} takes no {words_left}; allowed: what {command} --help lists", 2)
+        return complain(
+            f"{command} does not take {words_left}; allowed: the options in {command} --help", 2
+        )
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)
     except ValueError as error:

@@ -33,12 +33,14 @@ def arms_of(
         (a, n), (b, m) = read_pairs(counts)
         if min(n, m) < 1:
             raise ValueError(
-                f"counts={shown(counts)} has an arm of no patients; allowed: one or more"
+                f"counts={shown(counts)} has an arm without patients; allowed: one or more"
             )
         one, other = a / n, b / m
         one, other = (1.0 - one, 1.0 - other) if deaths else (one, other)
     elif means is None or len(means) != 2:
-        raise ValueError(f"means={means!r} has not two arms; allowed: two, with this --design")
+        raise ValueError(
+            f"means={means!r} does not have two arms; allowed: two, with this --design"
+        )
     else:
         one, other = means
     if one < other:
@@ -92,8 +94,8 @@ def locked(path: Path) -> Iterator[Path]:
         names = os.stat(own).st_nlink
         if names > 1:
             raise ValueError(
-                f"state={str(path)!r} is a file of {names} names (hard links); allowed: one, as a "
-                "look renews one alone"
+                f"state={str(path)!r} is a file with {names} names (hard links); allowed: one, as "
+                "a look replaces only one"
             )
         _files.check_writable(own)
         yield own
@@ -112,7 +114,8 @@ def read(path: Path) -> RunningTrial:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(
-            f"state={str(path)!r} is not text; allowed: what the first look or the plan wrote"
+            f"state={str(path)!r} is not text; allowed: a file that the first look or the plan "
+            "wrote"
         ) from None
     return RunningTrial.from_json(text)
 

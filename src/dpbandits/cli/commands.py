@@ -368,7 +368,7 @@ def estimate(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the stream has no numbers.
+        If an argument is out of range, or the stream contains no numbers.
     """
     kind = stopping_rules[console.find_name("rule", stopping_rules, rule)]
     (configured,) = configure([kind], settings, epsilon)
@@ -380,7 +380,7 @@ def estimate(
         noise = None if seed is None else np.random.default_rng(seed)
         outcome = configured.run(own, noise, max_samples)
         if not outcome.samples:
-            raise ValueError(f"stream={stream!r} has no numbers; allowed: one or more")
+            raise ValueError(f"stream={stream!r} contains no numbers; allowed: one or more")
         end = f"not halted after {outcome.samples} samples: no estimate"
         if outcome.halted:
             end = f"halted after {outcome.samples} samples; estimate {outcome.estimate:.6g}"
@@ -543,7 +543,7 @@ def plan(
         raise ValueError("delta is missing; allowed: --delta D, a number below 1/2.4")
     runs = runs or 40
     if means is None:
-        _refuse("has no picture of counts; allowed with --means", plot=plot)
+        _refuse("is not available for counts; allowed with --means", plot=plot)
         ends = "is set by the table: a trial ends with its patients; allowed with --means"
         _refuse(ends, max_pulls=max_pulls)
         population = read_counts(counts or "", deaths, 1 if factor is None else factor)
@@ -551,7 +551,7 @@ def plan(
         return show(json, str(trial), trial.as_dict())
     _refuse("is about counts; allowed with --counts only", deaths=deaths, factor=factor)
     if plot is not None and epsilon > 1e100:
-        raise ValueError(f"epsilon={epsilon!r} has no picture; allowed with --plot: up to 1e100")
+        raise ValueError(f"epsilon={epsilon!r} cannot be drawn; allowed with --plot: up to 1e100")
     console.make_folders(plot)
     most = 10**12 if max_pulls is None else check_integer("max-pulls", max_pulls, len(means))
     found = dpb.plan(means, epsilon, delta, runs, seed, jobs, most)
@@ -613,7 +613,7 @@ def look(
     else:
         trial = trials.release(state, number, counts, deaths)
     if not trial.looks:
-        _refuse("has no picture before the first look; allowed: without", plot=plot)
+        _refuse("is not available before the first look; allowed: afterwards", plot=plot)
     show(json, *trials.report(trial, deaths, level))
     if plot is not None:
         from dpbandits import plotting
@@ -796,7 +796,7 @@ def _pair(path: str, change: str | None) -> TablePair:
         table = np.array([[float(x) for x in row] for row in rows if row])
     except ValueError:
         raise ValueError(
-            f"table={path!r} has other things than numbers; allowed: rows of numbers"
+            f"table={path!r} contains something other than numbers; allowed: rows of numbers"
         ) from None
     entry = console.read_literal(change or "")
     if not (isinstance(entry, tuple) and len(entry) == 3):

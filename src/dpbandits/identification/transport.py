@@ -427,7 +427,7 @@ def transportation_cost(
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
 
     Examples
     --------
@@ -480,7 +480,7 @@ def calibrated_cost(
     Raises
     ------
     ValueError
-        If an argument is out of range, or does not hold numbers.
+        If an argument is out of range, or does not contain numbers.
     """
     arguments = mean_a, mean_b, weight_a, weight_b, ratio_a, ratio_b, epsilon
     cost, u, *_ = elementwise(calibrated_cost_kernel, *arguments, n_out=6)

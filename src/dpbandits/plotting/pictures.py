@@ -125,7 +125,7 @@ def plan_rows(plan: Plan) -> dict[tuple[str, bool], dict[str, Any]]:
     """Return the data of `plan_figure`, for each algorithm."""
     if plan.epsilon > MOST_DRAWN:
         raise ValueError(
-            f"plan.epsilon={plan.epsilon!r} has no picture; allowed: at most {MOST_DRAWN:g}"
+            f"plan.epsilon={plan.epsilon!r} cannot be drawn; allowed: at most {MOST_DRAWN:g}"
         )
     places = [at for at in (plan.epsilon, plan.free_from) if math.isfinite(at)]
     x = np.geomspace(max(min(places) / 10**_DECADES, SMALLEST), max(places) * 10**_DECADES, 81)

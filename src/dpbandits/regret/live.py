@@ -196,12 +196,13 @@ class LiveRun:
         >>> live.tell(1.0)
         Traceback (most recent call last):
         ...
-        ValueError: reward=1.0 is of no pull; allowed: one for each pull that is asked for
+        ValueError: reward=1.0 belongs to no pull; allowed: one for each pull that is asked for
         """
         with self._lock:
             if not self._asked:
                 raise ValueError(
-                    f"reward={reward!r} is of no pull; allowed: one for each pull that is asked for"
+                    f"reward={reward!r} belongs to no pull; allowed: one for each pull that is "
+                    "asked for"
                 )
             checked = self._check("reward", reward_of(reward))
             self._asked.popleft()
@@ -295,7 +296,9 @@ class LiveRun:
             noise = _Noise(seed, _words_of(state["noise"]))
             pending = sum(pulls) - len(rewards)
         except (IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise ValueError("state cannot be read; allowed: what to_json returned") from error
+            raise ValueError(
+                "state cannot be read; allowed: the text that to_json returned"
+            ) from error
         if repr(algorithm) != written:
             raise ValueError(
                 f"algorithm={algorithm!r} is not that of the state; allowed: {written}"

@@ -338,8 +338,8 @@ def _check_program(
     plays = [algorithm.draw(instance, horizon, times, rng, how) for rng in rngs]
     if _global_states() != before or not np.array_equal(plays[0].counts, plays[1].counts):
         raise ValueError(
-            f"{name} draws noise from elsewhere than the generator it is given; allowed: rng "
-            "alone, so that equal generators give equal runs"
+            f"{name} draws noise from another source than its generator; allowed: rng "
+            "only, so that equal generators give equal runs"
         )
 
 

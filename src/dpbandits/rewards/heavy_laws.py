@@ -440,7 +440,7 @@ class SampledLaw(_DeclaredLaw):
         rewards = np.asarray(self.sampler(rng, size), dtype=np.float64)
         if rewards.shape != (size,) or np.isnan(rewards).any():
             raise ValueError(
-                f"sampler={self.sampler!r} gave an array of shape {rewards.shape}; "
+                f"sampler={self.sampler!r} returned an array of shape {rewards.shape}; "
                 f"allowed: ({size},), without nan"
             )
         return rewards

@@ -170,7 +170,7 @@ class BoundedInstance(Bandit):
         for law in laws:
             if not hasattr(law, "mean") or not callable(getattr(law, "sample", None)):
                 raise ValueError(
-                    f"laws={shown(laws)} holds {shown(law)}; allowed: laws, with mean and sample"
+                    f"laws={shown(laws)} contains {shown(law)}; allowed: laws, with mean and sample"
                 )
             low, high = getattr(law, "support", (0.0, 1.0))
             if not 0 <= low <= high <= 1:
@@ -354,18 +354,18 @@ class ReplayInstance(Bandit):
             outcomes = outcomes.astype(np.float64)
         outcomes = check_values("outcomes", outcomes, 0, 1)
         if outcomes.ndim != 1 or outcomes.size == 0:
-            raise ValueError(f"outcomes={shown(self.outcomes)} are no log; allowed: one axis")
+            raise ValueError(f"outcomes={shown(self.outcomes)} are not a log; allowed: one axis")
         given = check_values("arms", self.arms, 0, MOST_ARMS - 1)
         if given.shape != outcomes.shape or (given != np.floor(given)).any():
             raise ValueError(
-                f"arms={shown(self.arms)} are no arms of {outcomes.size} events; allowed: one "
+                f"arms={shown(self.arms)} are not the arms of {outcomes.size} events; allowed: one "
                 "whole number for each, from 0"
             )
         arms = given.astype(np.int64)
         pulls = np.bincount(arms)
         if pulls.size < 2 or not pulls.all():
             raise ValueError(
-                f"arms={shown(self.arms)} lack one of the arms up to {max(pulls.size - 1, 1)}; "
+                f"arms={shown(self.arms)} omit one of the arms up to {max(pulls.size - 1, 1)}; "
                 "allowed: two arms or more, each at least once"
             )
         arms.flags.writeable = False

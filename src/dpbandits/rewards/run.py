@@ -199,8 +199,8 @@ class Run:
     def _promised(self, name: str) -> float:
         if not hasattr(self.source, name):
             raise ProtocolError(
-                f"rewards={self.source!r} promise no {name}; allowed: a source with order and "
-                "moment_bound, such as the rewards of a HeavyTailInstance"
+                f"rewards={self.source!r} have no promised {name}; allowed: a source with order "
+                "and moment_bound, such as the rewards of a HeavyTailInstance"
             )
         return float(getattr(self.source, name))
 
@@ -415,8 +415,8 @@ class Run:
                 raise ProtocolError(f"arm={arm!r} is out of range; allowed: {allowed}")
         if self._over:
             raise ProtocolError(
-                "rewards are asked for after the run has ended; allowed: to let Ended pass, which "
-                "ends it"
+                "rewards were asked for after the run had ended; allowed: to let Ended propagate, "
+                "which ends it"
             )
         n_pulled = len(arms)
         end = self.time + size * n_pulled

@@ -62,7 +62,7 @@ class Tables:
         )
         if not -math.inf < low < high < math.inf:
             raise ValueError(
-                f"low={self.low!r}, high={self.high!r} are no range; allowed: finite numbers, "
+                f"low={self.low!r}, high={self.high!r} are not a range; allowed: finite numbers, "
                 "the lower one first"
             )
         checked: dict[str, Any] = {

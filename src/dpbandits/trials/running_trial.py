@@ -110,7 +110,7 @@ class RunningTrial:
     >>> trial.look(1, (156, 167), (142, 167))
     Traceback (most recent call last):
     ...
-    ValueError: look=1 is released, and stays as it is; allowed: 2
+    ValueError: look=1 is released and cannot be changed; allowed: 2
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class RunningTrial:
         self._releases: list[tuple[int, int]] = []
         if isinstance(releases, str | bytes | Mapping) or not isinstance(releases, Iterable):
             raise ValueError(
-                f"releases={shown(releases)} are no pairs; allowed: pairs of whole numbers"
+                f"releases={shown(releases)} are not pairs; allowed: pairs of whole numbers"
             )
         for number, each in enumerate(releases, 1):
             if self.decision in _OVER:
@@ -269,7 +269,9 @@ class RunningTrial:
         number = check_integer("look", number, 1)
         if number <= done:
             following = "none, the trial ended" if self.decision in _OVER else f"{done + 1}"
-            raise ValueError(f"look={number} is released, and stays as it is; allowed: {following}")
+            raise ValueError(
+                f"look={number} is released and cannot be changed; allowed: {following}"
+            )
         if self.decision in _OVER:
             raise ValueError(
                 f"look={number} comes after the end ({self.decision} at look {done}); allowed: none"
@@ -379,9 +381,9 @@ class RunningTrial:
         >>> dpb.RunningTrial.from_json("{}")
         Traceback (most recent call last):
         ...
-        ValueError: state cannot be read; allowed: what the first look or the plan wrote
+        ValueError: state cannot be read; allowed: the text written by the first look or the plan
         """
-        allowed = "what the first look or the plan wrote"
+        allowed = "the text written by the first look or the plan"
         try:
             state: Any = json.loads(text)
             if state["format"] != _FORMAT:

@@ -91,7 +91,7 @@ class EliminationPlay(Play):
         # the counts cannot be wrong in another way
         same = np.array_equal(self.checkpoints, checkpoints) and self.last_epoch.shape == (n_arms,)
         if not same:
-            raise ValueError("returned other checkpoints or arms; allowed: those it was given")
+            raise ValueError("returned other checkpoints or arms; allowed: those that it was given")
 
 
 @kernel
@@ -285,7 +285,7 @@ def _eliminate_by_variance(
 @singledispatch
 def rule_of(algorithm: Any, n_arms: int, horizon: int) -> tuple[Any, int]:
     """Return an algorithm's parameters for the compiled loop, and its maximal number of epochs."""
-    raise TypeError(f"algorithm={algorithm!r} has no rule; allowed: what was entered")
+    raise TypeError(f"algorithm={algorithm!r} has no rule; allowed: a registered class")
 
 
 @rule_of.register
