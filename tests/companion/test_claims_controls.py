@@ -91,9 +91,10 @@ def long_with_half(means, epsilon, share, right):
 def released_twice(self, rewards, rng):
     """Release the first reward of each arm in all its batches."""
     first = [rewards.total(arm, 1) for arm in range(rewards.n_arms)]
-    while True:
+    for _ in range(100):
         for arm, reward in enumerate(first):
             self.release(reward + rewards.total(arm, 1), rng)
+    return 0
 
 
 def released_bare(self, total, rng):
