@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "book", "book/_ext", "tests", "tests/dpbandits", "tests/companion")
@@ -39,42 +40,20 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
 
 @dataclass
 class Statement:
-    """What one statement at the top of a file, with all that stands in it, says about names.
+    """What one statement at the top of a file, with all that stands in it, says about names."""
 
-    Attributes
-    ----------
-    imported : list of (str, str)
-        Name in the text, and the dotted name that it stands for; ``*`` for all names of a module.
-    own : set of str
-        What the statement makes, within functions as well.
-    chains : set of tuple of str
-        Names with their attributes, each split at the dots.
-    texts : set of str
-        Strings, those that stand alone left out (docstrings).
-    entered : list of tuple of str
-        The classes for which an accelerator is entered.
-    at_run_time, own_names : bool
-        Whether it imports what only an argument says, and whether it may use every name.
-    name : str
-        That of the function or class which the statement is.
-    always : bool
-        Whether it counts for every test of its file: imports, hooks, fixtures for all tests.
-    """
-
-    imported: list[tuple[str, str]] = field(default_factory=list)
-    own: set[str] = field(default_factory=set)
-    chains: set[tuple[str, ...]] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
-    entered: list[tuple[str, ...]] = field(default_factory=list)
-    at_run_time: bool = False
-    own_names: bool = False
-    name: str = ""
-    always: bool = False
+    name: str = ""  # of the function or class that it is
+    always: bool = False  # it counts for every test of its file
+    imported: list[tuple[str, str]] = field(default_factory=list)  # name → dotted name, * for all
+    own: set[str] = field(default_factory=set)  # what it makes, within functions as well
+    chains: set[tuple[str, ...]] = field(default_factory=set)  # names with attributes, split
+    texts: set[str] = field(default_factory=set)  # strings, docstrings left out
+    entered: list[tuple[str, ...]] = field(default_factory=list)  # classes that are accelerated
+    at_run_time: bool = False  # it imports what only an argument says
+    own_names: bool = False  # it may use every name
 
 
-def read_statement(
-    top: ast.stmt, module: str, is_package: bool, entering: frozenset[str] = frozenset()
-) -> Statement:
+def read_statement(top: ast.stmt, module: str, is_package: bool, entering: set[str]) -> Statement:
     """Return what a statement says about names; calls of `entering` enter accelerators."""
     found = Statement(name=getattr(top, "name", ""))
     nodes = list(ast.walk(top))
@@ -128,18 +107,11 @@ def read_module(text: str, module: str = "", is_package: bool = False) -> list[S
     top = ast.parse(text).body
     entering = {"accelerates"}
     for each in top:  # a function of the module may hand on to `accelerates` what it is given
-        if isinstance(each, ast.FunctionDef) and any(map(hands_on, ast.walk(each))):
+        calls = [node for node in ast.walk(each) if isinstance(node, ast.Call)]
+        handed = [a for node in calls if dotted(node.func) == ("accelerates",) for a in node.args]
+        if isinstance(each, ast.FunctionDef) and any(isinstance(a, ast.Starred) for a in handed):
             entering.add(each.name)
-    return [read_statement(each, module, is_package, frozenset(entering)) for each in top]
-
-
-def hands_on(node: ast.AST) -> bool:
-    """Whether a node enters accelerators for classes that it has been given."""
-    return (
-        isinstance(node, ast.Call)
-        and dotted(node.func) == ("accelerates",)
-        and any(isinstance(each, ast.Starred) for each in node.args)
-    )
+    return [read_statement(each, module, is_package, entering) for each in top]
 
 
 def with_examples(text: str) -> str:
@@ -184,46 +156,20 @@ def functions(statements: list[Statement]) -> dict[str, list[Statement]]:
 
 
 class Names:
-    """What a module, or a part of it, says about names.
-
-    Parameters
-    ----------
-    statements : iterable of Statement
-        The statements at its top.
-    package : str
-        The package in which it stands; empty for what is in none, as tests are.
-
-    Attributes
-    ----------
-    imported : dict of str to set of str
-        Name in the text → dotted names that it may stand for.
-    stars : set of str
-        Modules whose names are all taken.
-    own : set of str
-        What the text makes.
-    uses : set of str
-        Dotted names that the text uses.
-    entered : set of str
-        Dotted names of the classes for which an accelerator is entered.
-    """
+    """The dotted names that a module, or a part of it, uses; tests are in no package."""
 
     def __init__(self, statements: Iterable[Statement], package: str = "") -> None:
-        self.imported: dict[str, set[str]] = {}
-        self.stars: set[str] = set()
-        self.own: set[str] = set()
-        self.uses: set[str] = set()
-        self.entered: set[str] = set()
         statements = list(statements)
+        self.imported: dict[str, set[str]] = {}  # name in the text → what it may stand for
+        self.own: set[str] = set().union(*(each.own for each in statements))
+        for name, target in [pair for each in statements for pair in each.imported]:
+            self.imported.setdefault(name, set()).add(target)
+        self.stars = self.imported.pop("*", set())  # modules whose names are all taken
+        self.uses: set[str] = set()
+        self.entered: set[str] = set()  # classes for which an accelerator is entered
         for statement in statements:
-            self.own |= statement.own
-            for name, target in statement.imported:
-                if name == "*":
-                    self.stars.add(target)
-                else:
-                    self.imported.setdefault(name, set()).add(target)
-        for statement in statements:
-            for chain in statement.chains:
-                self.uses |= self.meant(chain)
+            self.uses |= set().union(*map(self.meant, statement.chains))
+            self.entered |= set().union(*map(self.meant, statement.entered))
             if statement.at_run_time or not package:  # elsewhere a string imports nothing
                 mentioned = {name for text in statement.texts for name in MENTIONED.findall(text)}
                 self.uses |= {name for name in mentioned if not package or "." in name}
@@ -231,8 +177,6 @@ class Names:
                 self.uses |= {package} if package else set(PACKAGES)
             if statement.own_names:
                 self.uses |= set().union(*self.imported.values())
-            for chain in statement.entered:
-                self.entered |= self.meant(chain)
 
     def meant(self, chain: tuple[str, ...]) -> set[str]:
         """Return the dotted names that an imported name with attributes may stand for."""
@@ -241,15 +185,8 @@ class Names:
 
 
 class Imports:
-    """Which module needs which.
+    """Which module needs which, from the text of each; a package's is its ``__init__.py``.
 
-    Parameters
-    ----------
-    texts : mapping of str to str
-        Dotted name of each module → its text; a package's is that of its ``__init__.py``.
-
-    Examples
-    --------
     >>> imports = Imports({"a": "import b\\nb.f()", "b": "from c import f", "c": "def f(): ..."})
     >>> imports.distances(imports.names["a"])
     {'b': 1, 'c': 1}
@@ -352,24 +289,12 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
     return found
 
 
-@dataclass(frozen=True)
-class Repository:
-    """What is to be known to answer what files touch.
+class Repository(NamedTuple):
+    """What is to be known to answer what files touch."""
 
-    Attributes
-    ----------
-    places : dict of str to str
-        Path of each module's file → its dotted name.
-    texts : dict of str to str
-        Path of each module's file → its text.
-    reached : dict of str to dict
-        Test as pytest names it, or path of a chapter → the modules that it leads to, each with the
-        number of imports in between.
-    """
-
-    places: dict[str, str]
-    texts: dict[str, str]
-    reached: dict[str, dict[str, int]]
+    places: dict[str, str]  # path of each module's file → its dotted name
+    texts: dict[str, str]  # that path → its text
+    reached: dict[str, dict[str, int]]  # test or chapter → modules it leads to, and how far
 
 
 @cache
@@ -400,22 +325,12 @@ def read_repository(root: Path = ROOT) -> Repository:
 
 
 def touched(files: Iterable[str], root: Path = ROOT) -> dict[str, int]:
-    """Return the tests and chapters that changed files touch → by how many steps.
+    """Return the tests and chapters that changed files touch → by how many imports, 0 for itself.
 
-    Parameters
-    ----------
-    files : iterable of str
-        Paths below `root`, with ``/``; of files that are gone as well.
-    root : pathlib.Path, optional
-        The repository.
-
-    Returns
-    -------
-    dict of str to int
-        Test as pytest names it, or path of a chapter → how many imports away it is, 0 if it has
-        changed itself.
+    Files are paths below `root`, those that are gone as well; tests are named as pytest does.
     """
-    files, known = list(files), read_repository(root)
+    known = read_repository(root)
+    files = [file for file in files if not file.startswith("tests/pages/")]  # need built pages
     changed = {known.places[file] for file in files if file in known.places}
     others = [Path(file) for file in files if file not in known.places]
     # what is gone is looked for in its package

@@ -110,6 +110,7 @@ def test_changed_files_lead_to_tests_and_chapters():
     assert found.keys() < everything.keys()
     assert touched(["tests/conftest.py"]).keys() == {t for t in everything if "::" in t}
     assert touched(["notebooks/08_planning_a_private_trial.ipynb"])
+    assert not touched(["tests/pages/test_form.py"]), "make check-pages runs these"
 
 
 def test_git_says_what_has_changed(tmp_path, monkeypatch):
