@@ -1095,7 +1095,7 @@ def test_a_reader_enters_an_accelerator_in_the_class_s_module_alone():
 
     far = functools.wraps(fast)(lambda *run: fast(*run))
     far.__module__ = "elsewhere"
-    with pytest.raises(ValueError, match="stands in elsewhere; allowed: .*test_acceleration"):
+    with pytest.raises(ValueError, match="is in elsewhere; allowed: .*test_acceleration"):
         accelerates(Mine, on=DrawnRewards, name="far")(far)
     with pytest.raises(ValueError, match="error=2 is out of range"):
         accelerates(Mine, on=DrawnRewards, name="wrong", error=2)
@@ -1170,9 +1170,9 @@ class Broken(dpb.RegretAlgorithm):
             r"Broken.play: arms=\[\] names no arm; allowed: at least one arm, each on",
         ),
         ("commit", "Broken.play: arm=1.7 is not a whole number; allowed: "),
-        ("global", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
-        ("own", "Broken.play draws noise from elsewhere .* allowed: rng alone"),
-        ("goes on", "Broken.play: rewards are asked for after the run has ended; allowed: "),
+        ("global", "Broken.play draws noise from another source .* allowed: rng only"),
+        ("own", "Broken.play draws noise from another source .* allowed: rng only"),
+        ("goes on", "Broken.play: rewards were asked for after the run had ended; allowed: "),
     ],
 )
 def test_a_class_that_breaks_the_protocol_gets_one_clear_line(fault, words):
