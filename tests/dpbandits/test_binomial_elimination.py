@@ -372,10 +372,16 @@ def test_pulls_are_below_their_closed_form_and_the_constants_of_the_theorem(
     best = gap + above * (1 - gap)
     given_ = gap, best, n_arms, horizon, epsilon
     exact = bounds.binomial_elimination_pulls(*given_, memory=memory)
-    closed = bounds.binomial_elimination_pulls_closed_form(*given_, memory=memory)
-    assert exact <= min(horizon, closed * (1 + 1e-12)) or exact == horizon <= 2 * closed
-    evidence = -release_plan(n_arms, horizon, 1 / horizon, epsilon).log_level
+    plan = release_plan(n_arms, horizon, 1 / horizon, epsilon)
+    evidence = -plan.log_level
     level = evidence + math.log(4)
+    spread = 16 * (best * (1 - best) + gap * max(2 * best - 1, 0)) * level
+    noise = 2 * evidence
+    if memory == 4:
+        noise = 4 / 3 * (noise + 4 * math.log(2) + 16 * math.log(16 / 7))
+    needed = spread / gap**2 + 2 * (2 / 3 * level + noise / epsilon) / gap
+    closed = max(plan.first, 2 / (1 - 0.5**memory) * needed)
+    assert exact <= min(horizon, closed * (1 + 1e-12)) or exact == horizon <= 2 * closed
     leading, constant, privacy = {
         1: (64, 208 / 3, 16 * evidence), 4: (34.2, 37, 11.4 * (evidence + 8))
     }[memory]  # fmt: skip

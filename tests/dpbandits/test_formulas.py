@@ -167,7 +167,6 @@ EXAMPLES = {
     },
     "bounds.one_look.best_look": {"means": MEANS, "horizon": 500, "epsilon": 0.5},
     "bounds.binomial_elimination.binomial_elimination_pulls": {**NEAR_ONE, **TWO},
-    "bounds.binomial_elimination.binomial_elimination_pulls_closed_form": {**NEAR_ONE, **TWO},
     "bounds.binomial_elimination.binomial_elimination_regret": {
         **{"means": MEANS, **TWO, "times": TIMES}
     },

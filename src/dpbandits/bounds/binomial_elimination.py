@@ -12,11 +12,7 @@ from dpbandits.bounds.regret import GapSize, check_arms, check_times, regret_of_
 from dpbandits.configuration import Budget, Fraction, between, checked_arguments, whole
 from dpbandits.schedules import MOST_PULLS, ReleasePlan, release_plan
 
-__all__ = [
-    "binomial_elimination_pulls",
-    "binomial_elimination_pulls_closed_form",
-    "binomial_elimination_regret",
-]
+__all__ = ["binomial_elimination_pulls", "binomial_elimination_regret"]
 
 _Mean = Annotated[float, between(0.0, 1.0)]
 _Arms = Annotated[int, whole(2, MOST_PULLS)]
@@ -88,56 +84,6 @@ def binomial_elimination_pulls(
         if math.sqrt(spread / counted) + shift / counted <= gap:
             return plan.pulls(epoch)
     return horizon
-
-
-@checked_arguments
-def binomial_elimination_pulls_closed_form(
-    gap: GapSize,
-    best: _Mean,
-    n_arms: _Arms,
-    horizon: _Horizon,
-    epsilon: Budget,
-    *,
-    beta: Fraction | None = None,
-    memory: _Memory = 4,
-) -> float:
-    """Bound the pulls of an arm by elimination by two p-values, in closed form.
-
-    2/(1 − 2^(−m))·(A/Δ² + 2B/Δ), or n_1 if that is larger, where A = 16v·λ with
-    v = μ_*(1 − μ_*) + Δ(2μ_* − 1)₊ and λ = log(4/κ), and B = 2λ/3 + 2·log(1/κ)/ε for m = 1, or
-    2λ/3 + (4/3)(2·log(1/κ) + 4·log 2 + 4m·log(16/7))/ε. Proof: :prf:ref:`thm-two-p-values`.
-
-    Parameters
-    ----------
-    gap : float
-        Gap Δ of the arm, in (0, 1].
-    best : float
-        Mean μ_* of the best arm.
-    n_arms : int
-        Number K of arms.
-    horizon : int
-        Horizon T of the algorithm.
-    epsilon : float
-        Privacy budget ε > 0.
-    beta : float, optional
-        Confidence β, in (0, 1); by default 1/T.
-    memory : int
-        Number m of remembered releases, from 1 to 16.
-
-    Returns
-    -------
-    float
-        The bound on the pulls.
-
-    Examples
-    --------
-    >>> round(binomial_elimination_pulls_closed_form(0.25, 0.999, 5, 10**7, 1.0))
-    5151
-    """
-    plan = release_plan(n_arms, horizon, 1 / horizon if beta is None else beta, epsilon)
-    spread, shift = _widths(gap, best, plan, epsilon, memory)
-    needed = spread / gap**2 + 2 * shift / gap
-    return max(float(plan.first), 2 / (1 - 0.5**memory) * needed)
 
 
 @checked_arguments
