@@ -64,7 +64,7 @@ html: $(STAMP) ## build the pages from the outputs in the repository
 book-sphinx: $(STAMP) ## build the same pages to _build/sphinx by Sphinx alone
 	@trap 'rm -f conf.py' EXIT INT TERM; set -ex; $(BIN)/jupyter-book config sphinx .; \
 	    PYTHONPATH=book/_ext $(BIN)/sphinx-build -b html -j auto -n --keep-going . _build/sphinx
-	$(BIN)/python tests/check_toc.py _build/sphinx
+	$(BIN)/python -m pytest -q tests/test_toc.py -k sphinx
 
 format: $(STAMP) ## format code and notebooks
 	$(BIN)/ruff format --quiet .
@@ -101,7 +101,7 @@ test-long: $(STAMP) ## run the tests marked "long", which make test omits, befor
 
 check-pages: $(STAMP) ## build the pages, and check them in a headless browser
 	@$(MAKE) --no-print-directory BUILD='$(BUILD) -q' html
-	$(BIN)/python tests/check_pages.py $(HTML) --axe $(AXE)
+	$(BIN)/python -m pytest -q -n $(JOBS) tests/pages --build $(HTML) --axe $(AXE)
 
 # A build of the pages hides the PDF of an older one.
 pdf: $(STAMP) ## print the book to one PDF, which the pages then offer, where Chromium is installed

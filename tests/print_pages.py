@@ -15,9 +15,10 @@ from pathlib import Path
 
 from bind_pages import Part, bind, places_wanted
 from browser import ALL_IMAGES, FLAGS, TYPESET, find_browser, serve
-from check_print import PAPER
 from playwright.sync_api import sync_playwright
 
+PAPER = {"format": "A4", "print_background": True, "prefer_css_page_size": True}
+"""How pages are printed; the margins are those of ``print.css``."""
 BOUND = "private-bandits.pdf"
 SCRIPT = Path(__file__).resolve().parents[1] / "book" / "_static" / "download.js"
 

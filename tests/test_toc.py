@@ -1,10 +1,11 @@
 """Every page of the contents is in a build."""
 
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
-from check_toc import ROOT, listed, missing
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
 
 CONTENTS = {
     "root": "book/intro",
@@ -13,6 +14,25 @@ CONTENTS = {
         {"chapters": [{"file": "book/b", "sections": [{"file": "book/b_one"}]}]},
     ],
 }
+
+
+def listed(contents: dict) -> list[str]:
+    """Return the names of the pages that `_toc.yml` lists, the first page first."""
+    entries = [entry for part in contents["parts"] for entry in part["chapters"]]
+    below = [section for entry in entries for section in entry.get("sections", ())]
+    return [contents["root"], *(entry["file"] for entry in (*entries, *below))]
+
+
+def missing(html: Path, contents: dict | None = None) -> list[str]:
+    """Return the pages that are listed and were not built, or have no text."""
+    if contents is None:
+        contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = {name: html / f"{name}.html" for name in listed(contents)}
+    return [
+        name
+        for name, page in pages.items()
+        if not page.is_file() or "<h1" not in page.read_text(encoding="utf-8")
+    ]
 
 
 def build(folder, names):
@@ -30,12 +50,6 @@ def test_a_page_that_is_missing_or_empty_is_named(tmp_path):
     (tmp_path / "book/b_one.html").unlink()
     (tmp_path / "book/intro.html").write_text("", "utf-8")
     assert missing(tmp_path, CONTENTS) == ["book/intro", "book/b_one"]
-
-
-def test_the_command_fails_where_pages_are_missing(tmp_path):
-    command = [sys.executable, ROOT / "tests/check_toc.py", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and "no page book/changed\n" in done.stdout
 
 
 @pytest.mark.parametrize("folder", ["html", "sphinx"])

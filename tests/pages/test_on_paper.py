@@ -1,12 +1,7 @@
-"""Look at a page as it is printed: its text alone, nothing cut, on white.
-
-``check_pages.py`` calls `check_print` for each page.
-"""
+"""A page as it is printed: its text alone, nothing cut, on white."""
 
 from playwright.sync_api import Page
-
-PAPER = {"format": "A4", "print_background": True, "prefer_css_page_size": True}
-"""How pages are printed; the margins are those of ``print.css``."""
+from reader import FIRST, all_said, none, on
 
 TEXT = {"width": 672, "height": 985}
 """What the margins leave of the sheet, in CSS pixels (96 an inch)."""
@@ -82,15 +77,12 @@ def problems(page: Page) -> list[str]:
     return found
 
 
-def check_print(page: Page, name: str, report) -> None:
-    """Check a page as it is printed."""
-    report.check(name, "print", problems(page))
+def test_print(page):
+    none(problems(page))
 
 
-def check_the_paper(page: Page, name: str, report) -> None:
-    """Plant faults in an open page: each must be found."""
+@on(FIRST)
+def test_print_finds_planted_faults(page):
     page.evaluate(PLANT)
-    found = problems(page)
-    missing = [what for what in PLANTED if not any(what in problem for problem in found)]
-    report.check(name, "print finds planted faults", [f"{what!r} is not said" for what in missing])
+    all_said(PLANTED, problems(page))
     page.evaluate("() => document.querySelector('#planted').remove()")

@@ -1,12 +1,14 @@
 """Work the explorer in a browser, and compare what it shows with what the package computes.
 
-`check_explorer` is called by ``check_pages.py``. Expected numbers come from `dpbandits` and from
+Expected numbers come from `dpbandits` and from
 the published figures, not from the file that the page reads.
 """
 
 import math
 import re
-from pathlib import Path
+
+import pytest
+from reader import none
 
 from companion.explorer import CURVE
 from companion.publishing import published
@@ -60,6 +62,7 @@ class Explorer:
     def __init__(self, page, base: str, state: str = "") -> None:
         self.page = page
         self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.goto("about:blank")
         page.goto(f"{base}/{PAGE}{state}", wait_until="load")
         page.wait_for_function("() => document.querySelector('#x-said').textContent")
@@ -167,17 +170,25 @@ def check_found(x: Explorer, source: str, instance: str, delta: float, names: li
         x.compare(f"errors of {name}", row["wrong"], summary.error_rate, 3)
 
 
-def check_the_first_view(x: Explorer) -> None:
-    """See the first screen's figure with its slider, as a page on a disk shows it as well."""
+@pytest.fixture
+def x(new_page, base) -> Explorer:
+    """The explorer at one of the papers' instances."""
+    return Explorer(new_page(), base, C1)
+
+
+def test_the_first_view(new_page, base):
+    """The first screen's figure with its slider."""
+    x = Explorer(new_page(), base)
     pair = isis2().only([0, 3], "ISIS-2, both or neither").superpopulation()
     x.expect("the first ε", x.epsilon(), 1.0)
     check_theory(x, pair.means, 0.05)
     check_found(x, "ours-trial-price", pair.name, 0.05, ["DP-LRE"])
     free = published("ours-trial-price").table.set_index("epsilon").loc[math.inf]
     x.compare("without privacy", x.row("found", "DP-LRE, no privacy")["mean"], free["mean_time"])
+    none(x.problems)
 
 
-def work_the_controls(x: Explorer) -> None:
+def test_numbers(x):
     """Move each control, and compare after each."""
     page, c1, mu1, c4 = x.page, ss19("C1", 5).means, ja25("mu1").means, ss19("C4", 5).means
     slider = page.get_by_role("slider", name="Privacy budget")
@@ -220,9 +231,17 @@ def work_the_controls(x: Explorer) -> None:
             rate = bounds.private_regret_rate(equal_gaps(10, 0.05).means, c.epsilon)
             cell = x.row("regret", "lower bound, ε-DP")[f"ε = {c.epsilon:g}"]
             x.compare(f"lower bound at ε = {c.epsilon:g}", cell, rate * math.log(10**6))
+    none(x.problems)
 
 
-def work_by_keyboard(x: Explorer) -> None:
+def test_wrong_numbers_are_found(x):
+    """One percent more is noticed."""
+    wrong = characteristic_time(ss19("C1", 5).means, x.epsilon()).value * 1.01
+    shown = x.row("time", f"at ε = {x.epsilon():g}")["value"]
+    assert differs("T*", shown, wrong) and differs("share", "0.244", 0.245, 3)
+
+
+def test_keyboard(x):
     """Reach and use every control by keyboard alone, and see where the focus is."""
     page = x.page
     page.get_by_role("combobox", name="Instance").focus()
@@ -240,9 +259,8 @@ def work_by_keyboard(x: Explorer) -> None:
             x.expect("the slider's value, as it is spoken", spoken, f"ε = {x.epsilon():g}")
         if now["id"] == "x-budget-0":
             page.keyboard.press("Enter")
-            x.expect(
-                "Enter on a budget", f"{x.epsilon():g}", page.locator("#x-budget-0").inner_text()
-            )
+            budget = page.locator("#x-budget-0").inner_text()
+            x.expect("Enter on a budget", f"{x.epsilon():g}", budget)
             x.expect("the focus stays", page.evaluate(FOCUSED)["id"], "x-budget-0")
         if now["id"] in ("x-regret-0", "x-found-1"):
             before = page.locator(f"#{now['id']}").is_checked()
@@ -261,93 +279,65 @@ def work_by_keyboard(x: Explorer) -> None:
     page.locator("#x-view").focus()
     page.keyboard.press("ArrowDown")
     x.expect("a menu by keyboard", page.locator("#x-view").input_value(), "budget")
+    none(x.problems)
 
 
-def check_addresses(x: Explorer, base: str) -> None:
+def test_addresses(x, base):
     """Open what an address keeps, and addresses that make no sense."""
+    x.choose("Instance", "C4")
+    x.choose("Pulls", "10000000")
+    x.page.get_by_role("checkbox", name="UCB", exact=True).uncheck()
+    for label, value in (("Instance", "gap-0.05"), ("Arms", "10"), ("Pulls", "1000000")):
+        x.choose(label, value)
     said, address = x.said(), x.page.url
     again = Explorer(x.page, base, "#" + address.partition("#")[2])
     x.expect("what the address keeps", again.said(), said)
     first = Explorer(x.page, base).said()
-    x.expect(
-        "what a pull of the trial is", re.findall(r"(\w+) on average", first)[:1], ["patients"]
-    )
+    x.expect("what a pull is", re.findall(r"(\w+) on average", first)[:1], ["patients"])
     odd = "#instance=none&k=-3&e=-1&t=&view=sky&d=2"
     x.expect("an address that makes no sense", Explorer(x.page, base, odd).said(), first)
     odd = "#instance=C2&k=7&e=1e9&t=1&regret=&found="
-    x.expect(
-        "an empty choice",
-        "no algorithm of those chosen" in Explorer(x.page, base, odd).said(),
-        True,
-    )
+    said = Explorer(x.page, base, odd).said()
+    x.expect("an empty choice", "no algorithm of those chosen" in said, True)
     x.expect("the greatest ε", x.epsilon(), 125.0)
-    drawn = (
-        Explorer(x.page, base, C1).page.locator(".explorer-plot svg[role=img][aria-label]").count()
-    )
-    x.expect("figures with a description", drawn, 4)
+    drawn = Explorer(x.page, base, C1).page.locator(".explorer-plot svg[role=img][aria-label]")
+    x.expect("figures with a description", drawn.count(), 4)
+    none(x.problems + again.problems)
 
 
-def check_without(browser, base: str, x: Explorer) -> None:
-    """Open the page without scripts, and without its data."""
-    bare = browser.new_context(java_script_enabled=False).new_page()
-    bare.goto(f"{base}/{PAGE}", wait_until="load")
-    x.expect("without scripts", bare.get_by_text("What follows needs a script").is_visible(), True)
-    x.expect("the form, without scripts", bare.locator("#x-form").is_visible(), False)
-    bare.context.close()
-    alone = browser.new_page()
-    alone.route("**/explorer-data.js", lambda route: route.abort())
-    alone.goto(f"{base}/{PAGE}", wait_until="load")
-    alone.wait_for_timeout(300)
-    x.expect("without data", "cannot be read" in alone.locator("#x-problem").inner_text(), True)
-    alone.unroute("**/explorer-data.js")
-    alone.route("**/explorer-data-C2.js", lambda route: route.abort())
-    one = Explorer(alone, base, C1)
-    said = one.said()
-    one.choose("Instance", "C2")
-    shown = alone.locator("#x-problem").inner_text()
-    x.expect("without the data of an instance", "(explorer-data-C2.js)" in shown, True)
-    chosen = alone.locator("#x-instance").input_value()
-    x.expect("an instance that cannot be read leaves", (chosen, one.said()), ("C1", said))
-    one.choose("Instance", "C3")
-    x.expect("and after another", alone.locator("#x-problem").is_visible(), False)
-    x.problems += one.problems
-    alone.close()
+def test_without_scripts(new_page, base):
+    page = new_page(java_script_enabled=False)
+    page.goto(f"{base}/{PAGE}", wait_until="load")
+    assert page.get_by_text("What follows needs a script").is_visible()
+    assert not page.locator("#x-form").is_visible()
 
 
-def check_on_a_disk(browser, html: Path, x: Explorer) -> None:
+def test_without_data(new_page, base):
+    page = new_page()
+    page.route("**/explorer-data.js", lambda route: route.abort())
+    page.goto(f"{base}/{PAGE}", wait_until="load")
+    page.wait_for_timeout(300)
+    assert "cannot be read" in page.locator("#x-problem").inner_text()
+
+
+def test_without_the_data_of_an_instance(new_page, base):
+    """The instance that was chosen before stays."""
+    page = new_page()
+    page.route("**/explorer-data-C2.js", lambda route: route.abort())
+    x = Explorer(page, base, C1)
+    said = x.said()
+    x.choose("Instance", "C2")
+    assert "(explorer-data-C2.js)" in page.locator("#x-problem").inner_text()
+    assert (page.locator("#x-instance").input_value(), x.said()) == ("C1", said)
+    x.choose("Instance", "C3")
+    assert not page.locator("#x-problem").is_visible()
+    none(x.problems)
+
+
+def test_on_a_disk(new_page, html):
     """Open the file itself, without a server."""
-    page = browser.new_page()
-    on_disk = Explorer(page, html.resolve().as_uri())
-    x.expect("the form, from a disk", page.locator("#x-form").is_visible(), True)
-    on_disk.choose("Instance", "C4")
-    x.expect("an instance, from a disk", on_disk.said().startswith("C4: "), True)
-    x.problems += on_disk.problems
-    page.close()
-
-
-def check_explorer(browser, base: str, html: Path, report, viewport: dict[str, int]) -> None:
-    """Check controls, keyboard, addresses and controls of the check itself."""
-    page = browser.new_page(viewport=viewport)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    first = Explorer(page, base)
-    check_the_first_view(first)
-    x = Explorer(page, base, C1)
-    x.problems += first.problems
-    work_the_controls(x)
-    report.check(PAGE, "numbers", x.problems + errors)
-    x.problems = []
-    check_addresses(x, base)
-    check_without(browser, base, x)
-    check_on_a_disk(browser, html, x)
-    report.check(PAGE, "addresses, and what is absent", x.problems)
-    x = Explorer(page, base, C1)
-    work_by_keyboard(x)
-    report.check(PAGE, "keyboard", x.problems)
-    # The check must be able to fail: numbers that are wrong by one percent are found.
-    x = Explorer(page, base, C1)
-    wrong = characteristic_time(ss19("C1", 5).means, x.epsilon()).value * 1.01
-    shown = x.row("time", f"at ε = {x.epsilon():g}")["value"]
-    caught = differs("T*", shown, wrong) and differs("share", "0.244", 0.245, 3)
-    report.check(PAGE, "wrong numbers are found", [] if caught else ["1 % more is not noticed"])
-    page.close()
+    x = Explorer(new_page(), html.as_uri())
+    assert x.page.locator("#x-form").is_visible()
+    x.choose("Instance", "C4")
+    assert x.said().startswith("C4: ")
+    none(x.problems)

@@ -1,12 +1,14 @@
 """Step through the trial by hand in a browser, and compare its frequencies with exact laws.
 
-`check_try` is called by ``check_pages.py``. The probabilities come from `dpbandits` and SciPy.
+The probabilities come from `dpbandits` and SciPy.
 """
 
 import math
 import re
 
 import numpy as np
+import pytest
+from reader import DESKTOP, none
 from scipy import stats
 
 import dpbandits as dpb
@@ -58,65 +60,19 @@ def unlike(what: str, seen: int, chance: float) -> list[str]:
     return [] if p >= FALSE_ALARM else [f"{what}: {seen} of {SEEDS} for {chance:.4f}"]
 
 
-def check_frequencies(page, report) -> None:
-    """Compare 10⁴ seeds of each design with its law; a budget that is halved is told apart."""
-    plan = {"epsilon": 0.2, "horizon": 100_000, "perArm": 50, "means": MEANS}
-    epoch = dpb.DPSE(0.2).plan_epoch(2, 1, 100_000)
-    lead = epoch.threshold * epoch.pulls
-    dropped = page.evaluate(DROPPED, [plan, SEEDS])
-    chosen = page.evaluate(CHOSEN, [plan, SEEDS])
-    problems = unlike("B is dropped", dropped, ahead(epoch.pulls, MEANS, lead, 5.0))
-    problems += unlike("A is chosen", chosen, ahead(50, MEANS, 0.0, 5.0))
-    tree = dpb.mechanisms.BinaryTree(1.0, 15)
-    counting = {"epsilon": 1.0, "length": 15, "means": [0.5]}
-    found = np.array(page.evaluate(LAST, ["counter", counting, SEEDS]))
-    for size in (5.0, 20.0):
-        seen = int((np.abs(found[:, 0] - found[:, 1]) > size).sum())
-        problems += unlike("a sum errs", seen, exact_error(tree, size, 15))
-    rule = dpb.DPExponentialNAS(1.0, alpha=0.5, beta=0.05)
-    law = dpb.laws.TwoPointLaw(1.0, 0.0, 1.0, 0.7)
-    times = dpb.estimate(rule, law, n_runs=40_000, seed=1).samples
-    halting = {"epsilon": 1.0, "alpha": 0.5, "beta": 0.05, "means": [0.7]}
-    looks = np.array(page.evaluate(LAST, ["stopping", halting, SEEDS]))[:, 2]
-    for look in (10, 11):
-        mine, theirs = int((looks <= look).sum()), int((times <= 2**look).sum())
-        table = [[mine, SEEDS - mine], [theirs, times.size - theirs]]
-        if 0 < mine + theirs < SEEDS + times.size and stats.fisher_exact(table)[1] < FALSE_ALARM:
-            problems.append(f"it halts by look {look}: {mine} of {SEEDS}, {theirs} of {times.size}")
-    report.check(PAGE, "frequencies", problems)
-    halved = unlike("A is chosen", chosen, ahead(50, MEANS, 0.0, 10.0))
-    report.check(PAGE, "a wrong law is found", [] if halved else ["twice the noise is not noticed"])
+@pytest.fixture(scope="module")
+def page(browser, base):
+    """The page, whose engine is asked for much and keeps nothing."""
+    page = browser.new_page(viewport=DESKTOP)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{base}/{PAGE}", wait_until="load")
+    yield page
+    page.close()
+    none(errors)
 
 
-def check_odds(page, report) -> None:
-    """Compare the odds with their law: the mean of 1/odds is 1, whatever the design.
-
-    By Hoeffding's inequality, as the odds with ε = 1 lie between 1/e and e; the mean of the odds
-    themselves is larger, and is told apart.
-    """
-    plan = {"epsilon": 1.0, "horizon": 100_000, "perArm": 50, "length": 16, "means": MEANS}
-    plan |= {"alpha": 0.5, "beta": 0.05}
-    problems, told = [], []
-    for design, seeds in (
-        ("elimination", 4000),
-        ("oneLook", 4000),
-        ("counter", 4000),
-        ("stopping", 400),
-    ):
-        own = plan | {"once": design == "elimination"}
-        own |= {"means": MEANS[:1]} if design in ("counter", "stopping") else {}
-        odds = np.array(page.evaluate(ODDS, [design, own, seeds]))
-        allowed = 2 * math.sinh(1.0) * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * seeds))
-        if np.abs(odds).max() > 1.0 + 1e-6:
-            problems.append(f"{design}: odds of e^{np.abs(odds).max():.3f}")
-        if abs(np.exp(-odds).mean() - 1) > allowed:
-            problems.append(f"{design}: the mean of 1/odds is {np.exp(-odds).mean():.3f}")
-        told.append(abs(np.exp(odds).mean() - 1) > allowed)
-    report.check(PAGE, "odds", problems)
-    report.check(PAGE, "wrong odds are found", [] if told[1] else ["odds for 1/odds pass"])
-
-
-def check_steps(page, report) -> None:
+def test_steps(page):
     """Step through each design; the odds never exceed the promise, and the twin differs by one."""
     problems = []
     for design in ("elimination", "oneLook", "stopping", "counter"):
@@ -142,17 +98,61 @@ def check_steps(page, report) -> None:
     changes = np.subtract(*sums)
     if not (changes[:6] == 0).all() or not (np.abs(changes[6:]) == 1).all():
         problems.append(f"counter: the twin's sums differ by {changes.tolist()}")
-    report.check(PAGE, "steps", problems)
+    none(problems)
 
 
-def check_try(browser, base: str, report, viewport: dict[str, int]) -> None:
-    """Open the page, step through it, and compare its engine with the package."""
-    page = browser.new_page(viewport=viewport)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(f"{base}/{PAGE}", wait_until="load")
-    check_steps(page, report)
-    check_frequencies(page, report)
-    check_odds(page, report)
-    report.check(PAGE, "errors", errors)
-    page.close()
+def test_frequencies(page):
+    """10⁴ seeds of each design agree with its law; a budget that is halved is told apart."""
+    plan = {"epsilon": 0.2, "horizon": 100_000, "perArm": 50, "means": MEANS}
+    epoch = dpb.DPSE(0.2).plan_epoch(2, 1, 100_000)
+    lead = epoch.threshold * epoch.pulls
+    dropped = page.evaluate(DROPPED, [plan, SEEDS])
+    chosen = page.evaluate(CHOSEN, [plan, SEEDS])
+    problems = unlike("B is dropped", dropped, ahead(epoch.pulls, MEANS, lead, 5.0))
+    problems += unlike("A is chosen", chosen, ahead(50, MEANS, 0.0, 5.0))
+    tree = dpb.mechanisms.BinaryTree(1.0, 15)
+    counting = {"epsilon": 1.0, "length": 15, "means": [0.5]}
+    found = np.array(page.evaluate(LAST, ["counter", counting, SEEDS]))
+    for size in (5.0, 20.0):
+        seen = int((np.abs(found[:, 0] - found[:, 1]) > size).sum())
+        problems += unlike("a sum errs", seen, exact_error(tree, size, 15))
+    rule = dpb.DPExponentialNAS(1.0, alpha=0.5, beta=0.05)
+    law = dpb.laws.TwoPointLaw(1.0, 0.0, 1.0, 0.7)
+    times = dpb.estimate(rule, law, n_runs=40_000, seed=1).samples
+    halting = {"epsilon": 1.0, "alpha": 0.5, "beta": 0.05, "means": [0.7]}
+    looks = np.array(page.evaluate(LAST, ["stopping", halting, SEEDS]))[:, 2]
+    for look in (10, 11):
+        mine, theirs = int((looks <= look).sum()), int((times <= 2**look).sum())
+        table = [[mine, SEEDS - mine], [theirs, times.size - theirs]]
+        if 0 < mine + theirs < SEEDS + times.size and stats.fisher_exact(table)[1] < FALSE_ALARM:
+            problems.append(f"it halts by look {look}: {mine} of {SEEDS}, {theirs} of {times.size}")
+    none(problems)
+    assert unlike("A is chosen", chosen, ahead(50, MEANS, 0.0, 10.0)), "twice the noise passes"
+
+
+def test_odds(page):
+    """The odds have their law: the mean of 1/odds is 1, whatever the design.
+
+    By Hoeffding's inequality, as the odds with ε = 1 lie between 1/e and e; the mean of the odds
+    themselves is larger, and is told apart.
+    """
+    plan = {"epsilon": 1.0, "horizon": 100_000, "perArm": 50, "length": 16, "means": MEANS}
+    plan |= {"alpha": 0.5, "beta": 0.05}
+    problems, told = [], []
+    for design, seeds in (
+        ("elimination", 4000),
+        ("oneLook", 4000),
+        ("counter", 4000),
+        ("stopping", 400),
+    ):
+        own = plan | {"once": design == "elimination"}
+        own |= {"means": MEANS[:1]} if design in ("counter", "stopping") else {}
+        odds = np.array(page.evaluate(ODDS, [design, own, seeds]))
+        allowed = 2 * math.sinh(1.0) * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * seeds))
+        if np.abs(odds).max() > 1.0 + 1e-6:
+            problems.append(f"{design}: odds of e^{np.abs(odds).max():.3f}")
+        if abs(np.exp(-odds).mean() - 1) > allowed:
+            problems.append(f"{design}: the mean of 1/odds is {np.exp(-odds).mean():.3f}")
+        told.append(abs(np.exp(odds).mean() - 1) > allowed)
+    none(problems)
+    assert told[1], "odds for 1/odds pass"

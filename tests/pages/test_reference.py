@@ -1,10 +1,8 @@
-"""Follow the table of a page of the reference: each name has a page, with nothing folded on it.
+"""The table of a page of the reference: each name has a page, with nothing folded on it."""
 
-Called by ``check_pages.py`` for one page of the reference.
-"""
-
-from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
+
+from reader import none, on
 
 REFERENCE = "book/api_regret.html"
 NAMES_PAGES = "book/reference/"
@@ -15,8 +13,8 @@ ROWS = """() => [...document.querySelectorAll('table.autosummary tr')]
     .map(row => [row.id, row.querySelector('a[href]')?.href || ''])"""
 
 
-def check_reference(page, name: str, html: Path, report) -> None:
-    """Look up the names in the table of an open page."""
+@on(REFERENCE)
+def test_links_to_names(page, html):
     rows = page.evaluate(ROWS)
     problems = [] if len(rows) > 20 else [f"only {len(rows)} names are listed"]
     for place, link in rows:
@@ -30,4 +28,4 @@ def check_reference(page, name: str, html: Path, report) -> None:
             problems.append(f"{place} leads to {link}")
         if "<details" in text.partition('class="bd-article"')[2].partition("</article>")[0]:
             problems.append(f"something is folded on the page of {place}")
-    report.check(name, "links to names", problems)
+    none(problems)

@@ -1,10 +1,12 @@
 """Press the signs of a page that copy how to cite a number, a table or a figure.
 
-Called by ``check_pages.py``. What a sign copies has to say something, and to be what
+What a sign copies has to say something, and to be what
 ``companion cite`` prints for the same name.
 """
 
 import re
+
+from reader import none, on
 
 from companion.citing import TITLE, cite
 
@@ -66,10 +68,9 @@ def problems_of(text: str) -> list[str]:
     return problems
 
 
-def check_signs(page, name: str, report) -> None:
-    """Press all signs of a page."""
+@on(*CITED)
+def test_signs_that_cite(visit, page):
     texts = page.evaluate(COPIED)
     problems = [one for text in texts for one in problems_of(text)]
     kinds = {kind for text in texts for kind in re.findall(r"title += \{\{(\w+)", text)}
-    problems += [f"no sign at a {kind}" for kind in CITED[name] if kind not in kinds]
-    report.check(name, "signs that cite", problems)
+    none([*problems, *(f"no sign at a {kind}" for kind in CITED[visit.name] if kind not in kinds)])

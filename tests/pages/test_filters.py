@@ -1,18 +1,21 @@
 """Work the forms that filter the claims and the gallery, and look at what the gallery offers.
 
-Called by ``check_pages.py``. What should be shown comes from the verdicts and the chapters.
+What should be shown comes from the verdicts and the chapters.
 """
 
 import json
 import re
 from itertools import product
-from pathlib import Path
 from urllib.parse import unquote, urlencode, urlsplit
 
+import pytest
+from reader import none
+
 from companion.chapter_figures import chapter_figures
+from companion.chapters import find_root
 from companion.publishing import published
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = find_root()
 LEDGER, GALLERY = "book/claims.html", "book/gallery.html"
 PAPERS = ["ss19", "td16", "twzw22", "ja25", "ab22"]
 WORDS = {
@@ -23,6 +26,7 @@ WORDS = {
     "cannot be told from the text": "cannot-tell",
     "reconstructed": "reconstructed",
 }
+CLAIM = "details.claim"
 GALLERY_WEIGHT = 2_000_000  # bytes, of the page and what only it has
 SHOWN = """what => [...document.querySelectorAll('.bd-article ' + what)]
     .filter(node => node.checkVisibility()).map(node => node.id)"""
@@ -42,10 +46,10 @@ class Filter:
     the page calls it, and `selectors` say what is an item, that with the ids first.
     """
 
-    def __init__(self, browser, address, noun, fields, items, selectors, viewport):
-        self.browser, self.address, self.noun = browser, address, noun
+    def __init__(self, new_page, address, noun, fields, items, selectors):
+        self.new_page, self.address, self.noun = new_page, address, noun
         self.fields, self.items, self.selectors = fields, items, selectors
-        self.page = browser.new_page(viewport=viewport)
+        self.page = new_page()
         self.problems: list[str] = []
 
     def compare(self, what: str, **chosen: str) -> None:
@@ -99,18 +103,15 @@ class Filter:
         self.open("by an address that makes no sense", f"?{first}=nothing&{second}=")
         hidden = next(name for name, item in self.items.items() if item[first] != one)
         self.open("at an item that the filter hides", f"?{first}={one}#{hidden}")
-        context = self.browser.new_context(java_script_enabled=False)
-        bare = context.new_page()
+        bare = self.new_page(java_script_enabled=False)
         bare.goto(self.address, wait_until="load")
         seen = sum(item.is_visible() for item in bare.locator(self.selectors[0]).all())
         if bare.locator(".page-filter").is_visible() or seen != len(self.items):
             self.problems.append(f"without script {seen} are shown, or the form is")
-        context.close()
         return self.problems
 
 
-def check_ledger(browser, base: str, report, viewport: dict[str, int]) -> None:
-    """Work the filter of the claims, and follow a count of the summary."""
+def test_the_filter_of_the_claims(new_page, base):
     files = (ROOT / "book/data").glob("claims-*.json")
     claims = [c for path in sorted(files) for c in json.loads(path.read_text("utf-8"))["claims"]]
     claims.sort(key=lambda claim: (PAPERS.index(claim["paper"]), bool(claim["reconstructed"])))
@@ -122,35 +123,40 @@ def check_ledger(browser, base: str, report, viewport: dict[str, int]) -> None:
         for claim in claims
     }
     fields = {"paper": "Paper", "verdict": "Verdict"}
-    kinds = ("details.claim",)
-    form = Filter(browser, f"{base}/{LEDGER}", "claims", fields, items, kinds, viewport)
-    problems, page = form.work(), form.page
+    none(Filter(new_page, f"{base}/{LEDGER}", "claims", fields, items, [CLAIM]).work())
+
+
+def test_a_count_of_the_summary_leads_to_so_many_claims(new_page, base):
+    page = new_page()
     page.goto(f"{base}/{LEDGER}", wait_until="load")
     link = page.locator("a[href*='verdict=fails']").first
     count = int(link.inner_text())
     link.click()
     page.wait_for_load_state("load")
-    shown = page.evaluate(SHOWN, kinds[0])
-    if len(shown) != count:
-        problems.append(f"a count of {count} leads to {len(shown)}")
-    page.close()
-    report.check(LEDGER, "filter", problems)
+    assert len(page.evaluate(SHOWN, CLAIM)) == count
 
 
-def check_gallery(browser, base: str, html: Path, report, viewport: dict[str, int]) -> None:
-    """Look for each figure and its files in the gallery, and work the filter."""
-    figures = chapter_figures(ROOT)
+@pytest.fixture(scope="module")
+def figures():
+    """The figures of all chapters."""
+    return chapter_figures(ROOT)
+
+
+def test_the_filter_of_the_gallery(new_page, base, figures):
     items = {}
     for figure in figures:
         key = published(figure.name, ROOT).manifest["source"].partition(",")[0].lower()
         paper = key if key in PAPERS else "ours"
         items[f"entry-{figure.name}"] = {"chapter": str(figure.chapter), "paper": paper}
     fields = {"chapter": "Chapter", "paper": "Figure of"}
-    kinds = (".figure-entry",)
-    form = Filter(browser, f"{base}/{GALLERY}", "figures", fields, items, kinds, viewport)
-    report.check(GALLERY, "filter", form.work())
-    cards = {card["id"]: card for card in form.page.evaluate(CARDS)}
-    form.page.close()
+    none(Filter(new_page, f"{base}/{GALLERY}", "figures", fields, items, [".figure-entry"]).work())
+
+
+def test_the_figures_of_the_gallery(new_page, base, html, figures):
+    """Each figure has its number, its files, and a line in its chapter; the page is light."""
+    page = new_page()
+    page.goto(f"{base}/{GALLERY}", wait_until="load")
+    cards = {card["id"]: card for card in page.evaluate(CARDS)}
     problems, weight = [], (html / GALLERY).stat().st_size
     for figure in figures:
         name = figure.name
@@ -172,4 +178,4 @@ def check_gallery(browser, base: str, html: Path, report, viewport: dict[str, in
             problems.append(f"{name} has no line below it that leads here, or one too many")
     if weight > GALLERY_WEIGHT:
         problems.append(f"{weight} bytes; allowed: {GALLERY_WEIGHT}")
-    report.check(GALLERY, "figures", problems)
+    none(problems)

@@ -1,13 +1,10 @@
-"""See whether the pages offer the book as one file: where there is one, and nowhere else.
-
-Called by ``check_pages.py`` for each page, and once more for the first one with a script that knows
-of no file.
-"""
+"""The pages offer the book as one file where there is one, and nowhere else."""
 
 from pathlib import Path
 
 from playwright.sync_api import Page
 from print_pages import BOUND, SCRIPT
+from reader import FIRST, none
 
 OFFERED = """() => [...document.querySelectorAll('a.download-book')].map(link =>
     [link.href.split('/').slice(-2).join('/'), link.textContent,
@@ -40,19 +37,16 @@ def problems(page: Page, name: str, html: Path, offered: bool) -> list[str]:
     return said
 
 
-def check_download(page: Page, name: str, html: Path, report) -> None:
-    """Check an open page."""
-    report.check(name, "download", problems(page, name, html, is_offered(html)))
+def test_download(visit, page, html):
+    none(problems(page, visit.name, html, is_offered(html)))
 
 
-def check_no_download(browser, base: str, name: str, html: Path, report) -> None:
-    """Open a page whose script is that of a build without the file: it must offer none."""
-    page = browser.new_page()
+def test_no_download_without_a_file(new_page, base, html):
+    """A page whose script is that of a build without the file offers none, and that is noticed."""
+    page = new_page()
     body = SCRIPT.read_text(encoding="utf-8")
     page.route(f"**/{SCRIPT.name}*", lambda route: route.fulfill(body=body))
-    page.goto(f"{base}/{name}", wait_until="load")
-    report.check(name, "no download without a file", problems(page, name, html, False))
+    page.goto(f"{base}/{FIRST}", wait_until="load")
+    none(problems(page, FIRST, html, False))
     if is_offered(html):
-        missed = [] if problems(page, name, html, True) else ["nothing is said"]
-        report.check(name, "a link that is missing is noticed", missed)
-    page.close()
+        assert problems(page, FIRST, html, True), "a link that is missing is not noticed"

@@ -1,13 +1,21 @@
-"""What the check of a page's form says of a text alone: each of its sentences can be said."""
+"""What is said of a built page without a browser: each of its sentences can be said."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from check_form import (
+from page_text import (
     COLUMNS,
+    HEAVIEST,
     LINES,
+    TALLEST,
     WORDS,
     cell_problems,
     figure_problems,
+    height_problems,
     story_problems,
+    weight_problems,
 )
 
 GOOD = {"name": "f", "svg": True, "width": 672, "narrow": True, "opens": True}
@@ -77,3 +85,21 @@ def test_figures_are_drawn_for_both_screens(change, said):
     problems = figure_problems([GOOD | change])
     assert len(problems) == (1 if said else 0)
     assert all(said in problem for problem in problems)
+
+
+def test_a_page_is_weighed_by_what_it_loads():
+    light = [("a.js", HEAVIEST - 1), ("b.css", 1)]
+    assert weight_problems(light) == []
+    (said,) = weight_problems([*light, ("c.svg", 1)])
+    assert said.startswith(f"{HEAVIEST + 1} bytes") and "a.js" in said
+
+
+def test_a_page_has_a_greatest_height():
+    assert height_problems(TALLEST) == []
+    assert height_problems(TALLEST + 1) == [f"{TALLEST + 1} pixels high, allowed: {TALLEST}"]
+
+
+def test_pages_that_were_not_built_are_refused(tmp_path):
+    words = ["-q", "-p", "no:cacheprovider", "--build", tmp_path, Path(__file__).parent / "pages"]
+    done = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True)
+    assert done.returncode == 4 and "make html builds them" in done.stderr

@@ -1,12 +1,13 @@
 """Read a page from top to bottom, and see whether its list of sections marks where one is.
 
-Called by ``check_pages.py``. Wherever a section of the list is on the screen, one entry is marked
-with those above it, and its section is on the screen; an entry that is clicked on is marked.
+Wherever a section of the list is on the screen, one entry is marked with those above it, and its
+section is on the screen; an entry that is clicked on is marked.
 """
+
+from reader import none
 
 CONTROL = "notebooks/05_best_arm_identification.html"
 """A page on which the check is repeated without the script that marks: it must fail."""
-SCRIPT = "**/follow.js*"
 
 POSITIONS = 14
 
@@ -51,18 +52,12 @@ READ = """async positions => {
 }"""
 
 
-def check_contents(page, name: str, report) -> None:
-    """Read a page from top to bottom."""
-    report.check(name, "list of sections", page.evaluate(READ, POSITIONS))
+def test_list_of_sections(page):
+    none(page.evaluate(READ, POSITIONS))
 
 
-def check_the_contents(browser, base: str, name: str, viewport: dict, report) -> None:
-    """Read a page without the script: what the theme marks must not pass."""
-    context = browser.new_context(viewport=viewport)
-    page = context.new_page()
-    page.route(SCRIPT, lambda route: route.abort())
-    page.goto(f"{base}/{name}", wait_until="load")
-    found = page.evaluate(READ, POSITIONS)
-    missed = [] if any("no entry" in one for one in found) else ["a list without marks passes"]
-    report.check(name, "list of sections, without its script", missed)
-    context.close()
+def test_a_list_that_nothing_marks_is_found(new_page, base):
+    page = new_page()
+    page.route("**/follow.js*", lambda route: route.abort())
+    page.goto(f"{base}/{CONTROL}", wait_until="load")
+    assert any("no entry" in problem for problem in page.evaluate(READ, POSITIONS))
