@@ -640,6 +640,14 @@ for kind, pair in INDEX.items():
         ],
     }
 
+SIGNED = dpb.DPUCB(20.0, "kary-exact"), dpb.DPUCB(9.0, "kary-exact")
+CASES[dpb.DPUCB, TableRuns, "pull by pull"].append(SameTables(*SIGNED))
+CASES[dpb.DPUCB, LawRewards, "pull by pull"].append(SameDraws(*SIGNED, BETAS))
+CASES[dpb.DPUCB, DrawnRewards, "pull by pull"].append(SameDraws(*SIGNED, THREE, 1500))
+CASES[dpb.DPUCB, DrawnRewards, "skipping on k-ary trees"] = [
+    SameLaw(*SIGNED, FAR, 12_000, against="pull by pull", at_once=0.1)
+]
+
 # ---------------------------------------------------------------- exact laws
 CERTAIN_HORIZON = 10**6
 
@@ -980,6 +988,20 @@ def test_a_changed_program_is_not_accelerated(monkeypatch):
     assert accelerator_for(dpb.DPSE(1.0), DrawnRewards).name == "epoch by epoch"
     monkeypatch.setattr(dpb.DPSE, "play", Noiseless.play)
     assert accelerator_for(dpb.DPSE(1.0), DrawnRewards) is None
+
+
+def test_counters_decide_what_fits():
+    for variant, names in (
+        ("kary-exact", ["skipping on k-ary trees", "pull by pull"]),
+        ("tree-exact", ["skipping", "pull by pull", "many arms"]),
+    ):
+        assert list(acceleration._fitting(dpb.DPUCB(1.0, variant), DrawnRewards)) == names
+    free = dpb.DPUCB(INF, "kary-exact")
+    assert accelerator_for(free, DrawnRewards).name == "skipping"
+    told = dpb.simulate(dpb.DPUCB(1.0, "kary-exact"), THREE, 300, n_runs=1).how
+    assert told == "skipping on k-ary trees: its law up to 4e-10"
+    with pytest.raises(ValueError, match="how='many arms' does not fit"):
+        dpb.simulate(dpb.DPUCB(1.0, "kary-exact"), THREE, 300, n_runs=1, how="many arms")
 
 
 def test_how_is_chosen_and_told():

@@ -29,7 +29,13 @@ from dpbandits.mechanisms import (
     counters,
     laplace,
 )
-from dpbandits.mechanisms.counters import HYBRID_STATE, SPLITS, next_hybrid_noise
+from dpbandits.mechanisms.counters import (
+    HYBRID_STATE,
+    KARY_STATE,
+    SPLITS,
+    next_hybrid_noise,
+    next_kary_noise,
+)
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 45]
@@ -464,3 +470,22 @@ def test_other_arguments_are_checked():
         refusal("length", 0, lambda m=mechanism: m.error_quantile(0.1, 0))
         refusal("beta", 1, lambda m=mechanism: m.error_quantile(1, 10))
         refusal("length", 2.5, lambda m=mechanism: m.error_probability(1.0, 2.5))
+
+
+@pytest.mark.parametrize(("arity", "horizon"), [(3, 400), (5, 900), (23, 20_000)])
+@pytest.mark.parametrize("longest", [1, 3, 70])
+def test_the_kernel_of_kary_trees_draws_as_the_program_does(arity, horizon, longest):
+    """At every sum, and at some sums only, by jumps of up to `longest`."""
+    tree = KaryTree(0.7, horizon, arity)
+    shape = tree.node_scale, arity, tree.levels
+    state = np.zeros((2, tree.levels * ((arity - 1) // 2 + KARY_STATE)))
+    plain, drawn, jumps = (np.random.default_rng(each) for each in (4, 4, 5))
+    counter, before, sums = tree.counter(plain), 0, 0
+    while before < min(horizon, 1200 * longest) - longest:
+        n = before + int(jumps.integers(1, longest + 1))
+        wanted = counter._release(n)
+        found = next_kary_noise(drawn, shape, state, 1, before, n)
+        assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+        before, sums = n, sums + 1
+    assert plain.random() == drawn.random() and sums > 8
+    assert not state[0].any()

@@ -1,4 +1,4 @@
-"""DP-UCB: the constants of its five variants, what plays it, and its limit without privacy.
+"""DP-UCB: the constants of its six variants, what plays it, and its limit without privacy.
 
 The law of the kernels themselves is tested with the kernels.
 """
@@ -15,8 +15,8 @@ from shadow import play_pull_by_pull
 
 import dpbandits as dpb
 from dpbandits._engine.accelerators.skipping import skip_and_tally
-from dpbandits.mechanisms import laplace_sum_error
-from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
+from dpbandits.mechanisms import KaryTree, best_arity, laplace_sum_error
+from dpbandits.regret.dp_ucb import DPUCB_VARIANTS, KARY
 
 CLOSED = ("tree-tight", "mishra-thakurta-parallel", "mishra-thakurta")
 POWERS = st.one_of(st.just(1.0), st.just(4), st.floats(1e-3, 1e5))
@@ -70,6 +70,44 @@ def test_the_exact_width_is_the_least_that_keeps_the_guarantee(K, T, epsilon, po
     assert K * tree.union_error(gamma) == pytest.approx(failure(gamma), rel=1e-9)
     worst = failure(quantile.gamma(K, T), {tree.levels: T})
     assert worst == pytest.approx(T**-power, rel=1e-6)
+
+
+@given(st.integers(1, 40), st.integers(1, 1500), st.floats(1e-3, 1e3), st.floats(1e-6, 9))
+def test_the_width_of_kary_trees_is_the_least_by_the_same_sum(K, T, epsilon, power):
+    algorithm = dpb.DPUCB(epsilon, KARY, power)
+    tree, gamma = algorithm.tree(K, T), algorithm.gamma(K, T)
+    assert tree == KaryTree(epsilon, T, best_arity(T))
+    sizes = collections.Counter(sum(map(abs, tree.digits(n))) for n in range(1, T + 1))
+
+    def failure(width):
+        tails = (laplace_sum_error(width, (m,), (tree.node_scale,)) for m in sizes)
+        return K * sum(n * tail for n, tail in zip(sizes.values(), tails, strict=True))
+
+    assert failure(gamma) <= T**-power * (1 + 1e-11)
+    assert failure(gamma * (1 - 1e-8)) > T**-power or gamma == 0
+
+
+@pytest.mark.parametrize("horizon", [10**3, 10**5, 5 * 10**7, 10**12])
+def test_kary_trees_have_a_much_smaller_width(horizon):
+    kary, binary = (dpb.DPUCB(0.5, each).gamma(5, horizon) for each in (KARY, "tree-exact"))
+    assert kary < 0.4 * binary
+
+
+def test_kary_trees_are_private_but_not_calibrated():
+    algorithm = dpb.DPUCB(0.5, KARY)
+    assert algorithm.guarantee.epsilon == algorithm.tree(5, 1000).guarantee.epsilon == 0.5
+    with pytest.raises(ValueError, match="variant='kary-exact' is unknown"):
+        dpb.DPUCB.calibrated(0.5, 1e-4, 1000, KARY)
+    instance = dpb.instances.bernoulli([0.9, 0.2, 0.1])
+    runs = dpb.simulate(dpb.DPUCB(20.0, KARY), instance, 5000, n_runs=30, seed=0)
+    assert runs.mean()[-1] < runs.algorithm.regret_bound(instance, 5000)
+    free = dpb.DPUCB(math.inf, KARY)
+    assert free.gamma(3, 5000) == 0.0 and math.isfinite(free.regret_bound(instance, 5000))
+    draws = [
+        a.draw(instance, 5000, np.array([5000]), np.random.default_rng(2)).counts
+        for a in (free, dpb.UCB())
+    ]
+    assert np.array_equal(*draws)
 
 
 def chance_of_an_error(threshold, horizon, step=0.02):

@@ -28,6 +28,7 @@ CONFIGURATIONS = {
         *(dpb.DPUCB(30.0), dpb.DPUCB(math.inf)),
         *(dpb.DPUCB(20.0, "tree-exact"), dpb.DPUCB(25.0, "tree-quantile")),
         *(dpb.DPUCB(60.0, "mishra-thakurta-parallel"), dpb.DPUCB(180.0, "mishra-thakurta")),
+        dpb.DPUCB(15.0, "kary-exact"),
     ],
     "DPUCBBound": [
         *(dpb.DPUCBBound(30.0), dpb.DPUCBBound(5.0, ucb_term=False), dpb.DPUCBBound(math.inf)),

@@ -861,6 +861,58 @@ class _RunningKaryTree(RunningCounter):
         return self._value(self._sum + noise)
 
 
+KARY_STATE = 3
+"""Numbers that `next_kary_noise` keeps of a level, beside the sums of its nodes."""
+
+
+@kernel(borrows=True)
+def next_kary_noise(
+    rng: Rng, shape: tuple[float, int, int], state: Floats, arm: int, before: int, n: int
+) -> float:
+    """Return the noise of a counter's sum at n, whose last sum was at `before`.
+
+    `shape` is the scale of a node, the arity and the number of levels. State of a level: its part
+    of the noise, its digit, how many nodes on the used side of its boundary are drawn, and the sums
+    of the first 1, 2, … of them. Sums between `before` and n are never read again. It draws as
+    `_RunningKaryTree` does.
+
+    Shapes: `state` (K, levels·(half of the arity + 3)).
+    """
+    scale, arity, levels = shape
+    half = (arity - 1) // 2
+    kept = state[arm]
+    if n == before + 1 and before > 0 and kept[1] < half:  # the boundaries are the same
+        digit = int(kept[1]) + 1
+        kept[1] = digit
+        if digit <= 0:
+            kept[0] = -kept[2 - digit] if digit < 0 else 0.0
+        else:
+            kept[0] += laplace(rng, scale)
+            kept[2] = digit
+            kept[2 + digit] = kept[0]
+    else:
+        above, was_above, moved = n, before, True
+        for level in range(levels):
+            part = level * (half + KARY_STATE)
+            digit, old = (above + half) % arity - half, (was_above + half) % arity - half
+            above, was_above = (above - digit) // arity, (was_above - old) // arity
+            moved = before == 0 or above != was_above
+            drawn, size = 0 if moved or old <= 0 < digit else int(kept[part + 2]), abs(digit)
+            while drawn < size:
+                total = kept[part + 2 + drawn] if drawn > 0 else 0.0
+                drawn += 1
+                kept[part + 2 + drawn] = total + laplace(rng, scale)
+            used = kept[part + 2 + size] if size > 0 else 0.0
+            kept[part], kept[part + 1] = -used if digit < 0 else used, digit
+            kept[part + 2] = drawn
+            if not moved:
+                break
+    noise = 0.0
+    for level in range(levels):
+        noise += kept[level * (half + KARY_STATE)]
+    return noise
+
+
 @checked_arguments
 def best_arity(horizon: _Length, error: _Error = "mean") -> int:
     """Return the odd k from 3 to 101 for which a `KaryTree` has the least variance.

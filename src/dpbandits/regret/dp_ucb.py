@@ -1,4 +1,4 @@
-"""UCB1, and DP-UCB with binary-tree counters: the baselines of Sajed & Sheffet (2019), §5."""
+"""UCB1, and DP-UCB with tree counters: the baselines of Sajed & Sheffet (2019), §5."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from dpbandits._arrays import Rng
 from dpbandits._validation import check_choice, check_fraction, check_integer, check_positive
 from dpbandits.configuration import Budget, Count, between, checked_arguments, whole
 from dpbandits.guarantees import PrivacyGuarantee
-from dpbandits.mechanisms.counters import BinaryTree
+from dpbandits.mechanisms.counters import BinaryTree, KaryTree, best_arity
+from dpbandits.mechanisms.noise import laplace_union_error
 from dpbandits.privacy import calibrate
 from dpbandits.regret.base import RegretAlgorithm
 from dpbandits.rewards.run import Run
 from dpbandits.schedules import MOST_PULLS
 
-__all__ = ["DPUCB", "DPUCB_VARIANTS", "UCB"]
+__all__ = ["DPUCB", "DPUCB_VARIANTS", "KARY", "UCB"]
 
 DPUCB_VARIANTS = (
     *("tree-exact", "tree-quantile", "tree-tight"),
     *("mishra-thakurta-parallel", "mishra-thakurta"),
 )
+"""The variants on binary trees."""
+KARY = "kary-exact"
+"""The variant on k-ary trees."""
 _calibrate = lru_cache(maxsize=256)(calibrate)
 
 
@@ -67,7 +71,7 @@ class UCB(RegretAlgorithm):
 
 @dataclass(frozen=True)
 class DPUCB(RegretAlgorithm):
-    """UCB on private sums from one binary-tree counter per arm (Mishra & Thakurta 2015).
+    """UCB on private sums from one tree counter per arm (Mishra & Thakurta 2015).
 
     The index is (noisy sum + γ)/n + √(2 log t/n), with γ a bound on the tree's noise, so that it
     remains an upper confidence bound; every arm is pulled once first, and ties go to the lowest arm
@@ -81,6 +85,7 @@ class DPUCB(RegretAlgorithm):
     ``tree-tight``               ε               (L/ε)·√(8 ℓ·max(L, ℓ)), ℓ = log(2KT/β), β = T^(−p)
     ``tree-quantile``            ε               what L nodes exceed with probability β/(KT)
     ``tree-exact``               ε               the least with K·Σ_{n≤T} P(abs(Z_n) > γ) ≤ β
+    ``kary-exact``               ε               the same, on k-ary trees
     ============================ =============== ==============================================
 
     where p is `failure_power`, and Z_n the noise of a sum of n rewards, with one node for each
@@ -88,7 +93,9 @@ class DPUCB(RegretAlgorithm):
     An index uses the noise at its arm's number of pulls, at any time: a run has only K·T noise
     values, and γ bounds all of them with probability 1 − β. As each P decreases continuously in γ,
     their sum is β at the γ of ``tree-exact``, and above β at any smaller one. Proof:
-    :prf:ref:`lem-tree-exact`. The bound on the regret is `dp_ucb_regret` with the variant's γ.
+    :prf:ref:`lem-tree-exact`. With ``kary-exact`` each arm has a `KaryTree`, with the k of
+    `best_arity` for T; its γ is 540/ε there, that of ``tree-exact`` 1616/ε. Proof:
+    :prf:ref:`cor-kary-width`. The bound on the regret is `dp_ucb_regret` with the variant's γ.
     Proof: :prf:ref:`thm-dpucb`. To first order the regret is γ for each suboptimal arm. Proof:
     :prf:ref:`thm-dpucb-rate`.
 
@@ -97,8 +104,8 @@ class DPUCB(RegretAlgorithm):
     epsilon : float
         Privacy budget ε > 0; ``inf`` is allowed and gives `UCB`.
     variant : str
-        One of "tree-exact", "tree-quantile", "tree-tight", "mishra-thakurta-parallel" and
-        "mishra-thakurta": the constants above.
+        One of "tree-exact", "tree-quantile", "tree-tight", "mishra-thakurta-parallel",
+        "mishra-thakurta" and "kary-exact": the counters and constants above.
     failure_power : float
         p from 10⁻⁶ to 10⁶: γ may fail with probability T^(−p). TD16 uses p = 4 in its comparison.
 
@@ -122,7 +129,7 @@ class DPUCB(RegretAlgorithm):
     source: ClassVar[str] = "Mishra & Thakurta 2015; SS19, §5"
 
     epsilon: Budget
-    variant: Annotated[str, partial(check_choice, choices=DPUCB_VARIANTS)] = "tree-tight"
+    variant: Annotated[str, partial(check_choice, choices=(*DPUCB_VARIANTS, KARY))] = "tree-tight"
     failure_power: Annotated[float, between(1e-6, 1e6)] = 1.0
 
     @staticmethod
@@ -137,7 +144,8 @@ class DPUCB(RegretAlgorithm):
 
         A reward is in at most L released blocks, with a loss of 1/L of the tree's ε in each: for δ
         > 0 that ε may be larger than the target (`privacy.calibrate`). With ``mishra-thakurta`` a
-        tree has a K-th of it. The `guarantee` of the returned algorithm is the one with δ = 0.
+        tree has a K-th of it. ``kary-exact`` is not offered here. The `guarantee` of the returned
+        algorithm is the one with δ = 0.
 
         Parameters
         ----------
@@ -171,17 +179,18 @@ class DPUCB(RegretAlgorithm):
         1.319
         """
         target = check_positive("epsilon", epsilon), check_fraction("delta", delta)
+        check_choice("variant", variant, DPUCB_VARIANTS)
         levels = BinaryTree(1.0, check_integer("horizon", horizon, 1)).levels
         budget = _calibrate(*target, (1 / levels,) * levels)
         return DPUCB(budget, variant, failure_power)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Pure ε-differential privacy of the whole sequence of pulls: :prf:ref:`lem-tree`."""
+        """Pure ε-differential privacy of all pulls: :prf:ref:`lem-tree`, :prf:ref:`thm-kary`."""
         return PrivacyGuarantee("central", self.epsilon)
 
     @checked_arguments
-    def tree(self, n_arms: Count, horizon: Count) -> BinaryTree:
+    def tree(self, n_arms: Count, horizon: Count) -> BinaryTree | KaryTree:
         """Return the counter of one arm.
 
         Parameters
@@ -193,9 +202,11 @@ class DPUCB(RegretAlgorithm):
 
         Returns
         -------
-        BinaryTree
+        BinaryTree or KaryTree
             The counter.
         """
+        if self.variant == KARY:
+            return KaryTree(self.epsilon, horizon, best_arity(horizon))
         split = n_arms if self.variant == "mishra-thakurta" else 1
         return BinaryTree(self.epsilon / split, horizon)
 
@@ -254,7 +265,7 @@ class DPUCB(RegretAlgorithm):
         tree = self.tree(n_arms, horizon)
         log_t = math.log(horizon)
         log_failure = math.log(n_arms) + self.failure_power * log_t
-        if self.variant == "tree-exact":
+        if isinstance(tree, KaryTree) or self.variant == "tree-exact":
             return tree.union_width(log_failure)
         if self.variant == "tree-quantile":
             return tree.quantile_width(log_failure)
@@ -267,8 +278,9 @@ class DPUCB(RegretAlgorithm):
 
     def _regret_bound(self, instance: Any, horizon: int) -> Any:
         n_arms = instance.n_arms
-        gamma = self.gamma(n_arms, horizon)
-        failure = n_arms * self.tree(n_arms, horizon).union_error(gamma)
+        gamma, tree = self.gamma(n_arms, horizon), self.tree(n_arms, horizon)
+        scale = tree.node_scale
+        failure = n_arms * laplace_union_error(gamma / scale, tree.prefixes) if scale > 0 else 0.0
         return partial(
             bounds.dp_ucb_regret, instance.gaps, horizon, gamma=gamma, noise_failure=failure
         )

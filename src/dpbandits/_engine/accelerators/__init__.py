@@ -16,6 +16,7 @@ from dpbandits._engine.accelerators import heavy_skipping as heavy_skipping
 from dpbandits._engine.accelerators import heavy_steps as heavy_steps
 from dpbandits._engine.accelerators import hybrid_skipping as hybrid_skipping
 from dpbandits._engine.accelerators import index_policies as index_policies
+from dpbandits._engine.accelerators import kary_skipping as kary_skipping
 from dpbandits._engine.accelerators import lazy_batches as lazy_batches
 from dpbandits._engine.accelerators import lazy_race as lazy_race
 from dpbandits._engine.accelerators import ldp_ucb as ldp_ucb

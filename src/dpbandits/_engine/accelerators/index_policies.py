@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._engine.acceleration import TableRuns, accelerates
 from dpbandits._engine.kernels import by_type, entered_for, kernel
-from dpbandits.mechanisms.counters import HYBRID_STATE, next_hybrid_noise
+from dpbandits.mechanisms.counters import (
+    HYBRID_STATE,
+    KARY_STATE,
+    KaryTree,
+    next_hybrid_noise,
+    next_kary_noise,
+)
 from dpbandits.mechanisms.first_passage import TREE_LEVELS, next_prefix_noise
 from dpbandits.regret.base import Play, Times, write_arms
-from dpbandits.regret.dp_ucb import DPUCB, UCB
+from dpbandits.regret.dp_ucb import DPUCB, KARY, UCB
 from dpbandits.regret.dp_ucb_hybrid import DPUCBBound, DPUCBHybrid
 from dpbandits.rewards.sources import (
     FixedRewards,
@@ -32,7 +38,10 @@ from dpbandits.rewards.sources import (
 )
 from dpbandits.schedules import noise_bracket_kernel, noise_width
 
-__all__ = ["AdvancingPolicy", "BlockPolicy", "TreePolicy", "play_index_policy", "policy_of"]
+__all__ = [
+    *("AdvancingPolicy", "BlockPolicy", "KaryPolicy", "TreePolicy"),
+    *("play_index_policy", "policy_of"),
+]
 
 IndexAlgorithm = UCB | DPUCB | DPUCBBound | DPUCBHybrid
 
@@ -56,6 +65,33 @@ class TreePolicy(NamedTuple):
 
     scale: float
     gamma: float
+
+
+class KaryPolicy(NamedTuple):
+    """DP-UCB on k-ary trees: (S + Z + γ)/n + √(2 log t/n), Z the noise of the arm's tree.
+
+    Attributes
+    ----------
+    scale : float
+        λ > 0, scale of the noise of a node.
+    gamma : float
+        γ, in units of the sum of rewards.
+    arity : int
+        k, odd.
+    levels : int
+        Levels of the tree.
+
+    Examples
+    --------
+    >>> import dpbandits as dpb
+    >>> policy_of(dpb.DPUCB(1.0, "kary-exact"), n_arms=2, horizon=1000).arity
+    13
+    """
+
+    scale: float
+    gamma: float
+    arity: int
+    levels: int
 
 
 class BlockPolicy(NamedTuple):
@@ -110,7 +146,7 @@ class AdvancingPolicy(NamedTuple):
     ucb_term: bool
 
 
-IndexPolicy = TreePolicy | BlockPolicy | AdvancingPolicy
+IndexPolicy = TreePolicy | KaryPolicy | BlockPolicy | AdvancingPolicy
 
 
 class State(NamedTuple):
@@ -125,7 +161,7 @@ class State(NamedTuple):
     noise : numpy.ndarray of float, shape (K,)
         Noise of each counter's sum.
     counters : numpy.ndarray of float, shape (K, 65)
-        Stored noise of each counter.
+        Stored noise of each counter; a k-ary tree stores as many numbers as it needs.
     powers : numpy.ndarray of int, shape (K,)
         The largest power of two up to the arm's pulls, where ν needs it.
     means : numpy.ndarray of float, shape (K,)
@@ -147,7 +183,7 @@ class State(NamedTuple):
     pulls: Ints
     sums: Floats
     noise: Floats
-    counters: Floats  # (K, 65)
+    counters: Floats  # (K, 65), or as a k-ary tree needs
     powers: Ints  # the largest power of two up to the arm's pulls, where ν needs it
     means: Floats  # (S + Z + γ)/n
     widths: Floats  # ν/(n log t)
@@ -155,11 +191,14 @@ class State(NamedTuple):
     clock: Ints  # (2,): pulls so far, checkpoints passed
 
 
-def start(n_arms: int) -> State:
+def start(n_arms: int, policy: IndexPolicy | None = None) -> State:
     """Return the state before the first pull."""
+    stored = max(TREE_LEVELS, HYBRID_STATE)
+    if isinstance(policy, KaryPolicy):
+        stored = policy.levels * ((policy.arity - 1) // 2 + KARY_STATE)
     pulls, powers = np.zeros((2, n_arms), np.int64)
     sums, noise, means, widths, roots = np.zeros((5, n_arms))
-    counters = np.zeros((n_arms, max(TREE_LEVELS, HYBRID_STATE)))
+    counters = np.zeros((n_arms, stored))
     clock = np.zeros(2, np.int64)
     return State(pulls, sums, noise, counters, powers, means, widths, roots, clock)
 
@@ -218,6 +257,30 @@ def _count_by_tree(policy: TreePolicy, state: State, arm: int, n: int, t: int, r
 @entered_for(release, TreePolicy)
 @kernel(borrows=True)
 def _release_of_tree(policy: TreePolicy, state: State, arm: int, n: int, noise: float) -> None:
+    state.pulls[arm] = n
+    state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
+    state.inverse_roots[arm] = 1.0 / math.sqrt(n)
+
+
+# ------------------------------------------------------------------------ DP-UCB on k-ary trees
+
+
+@entered_for(last_term, KaryPolicy)
+@kernel(borrows=True)
+def _last_term_of_kary(policy: KaryPolicy, log_t: float) -> float:
+    return math.sqrt(2.0 * log_t)
+
+
+@entered_for(count, KaryPolicy)
+@kernel(borrows=True)
+def _count_by_kary(policy: KaryPolicy, state: State, arm: int, n: int, t: int, rng: Rng) -> None:
+    shape = policy.scale, policy.arity, policy.levels
+    state.noise[arm] = next_kary_noise(rng, shape, state.counters, arm, n - 1, n)
+
+
+@entered_for(release, KaryPolicy)
+@kernel(borrows=True)
+def _release_of_kary(policy: KaryPolicy, state: State, arm: int, n: int, noise: float) -> None:
     state.pulls[arm] = n
     state.means[arm] = (state.sums[arm] + noise + policy.gamma) / n
     state.inverse_roots[arm] = 1.0 / math.sqrt(n)
@@ -345,7 +408,7 @@ def play_index_policy(policy: IndexPolicy, rewards: Rewards, checkpoints: Times,
 
     Shapes: `checkpoints` (C,) → (C, K).
     """
-    return play_steps(_run, policy, start(rewards.n_arms), rewards, checkpoints, rng)
+    return play_steps(_run, policy, start(rewards.n_arms, policy), rewards, checkpoints, rng)
 
 
 def play_index_table(
@@ -356,7 +419,7 @@ def play_index_table(
     Shapes: `table` (K, N) → (n_runs, N).
     """
     tape = tape_of(fixed_rewards(table))
-    arms: NDArray[np.int8] = _table_runs(policy, start(len(tape.table)), tape, n_runs, rng)
+    arms: NDArray[np.int8] = _table_runs(policy, start(len(tape.table), policy), tape, n_runs, rng)
     return arms
 
 
@@ -384,12 +447,25 @@ def policy_of(algorithm: IndexAlgorithm, n_arms: int, horizon: int) -> IndexPoli
     if isinstance(algorithm, UCB):
         return TreePolicy(0.0, 0.0)
     if isinstance(algorithm, DPUCB):
-        return TreePolicy(algorithm.node_scale(n_arms, horizon), algorithm.gamma(n_arms, horizon))
+        tree, gamma = algorithm.tree(n_arms, horizon), algorithm.gamma(n_arms, horizon)
+        if isinstance(tree, KaryTree) and tree.node_scale > 0:
+            return KaryPolicy(tree.node_scale, gamma, tree.arity, tree.levels)
+        return TreePolicy(tree.node_scale, gamma)
     if isinstance(algorithm, DPUCBHybrid):
         return advancing_policy(algorithm)
     scale = algorithm.counter.block_scale
     factor = float(noise_width(scale, 1.0))
     return BlockPolicy(scale, factor, algorithm.ucb_term, algorithm.width == "repaired")
+
+
+def has_binary_trees(algorithm: UCB | DPUCB) -> bool:
+    """Return whether an algorithm has no noise, or that of binary trees."""
+    return isinstance(algorithm, UCB) or algorithm.variant != KARY or algorithm.epsilon == math.inf
+
+
+def has_kary_trees(algorithm: DPUCB) -> bool:
+    """Return whether an algorithm has the noise of k-ary trees."""
+    return not has_binary_trees(algorithm)
 
 
 @accelerates(UCB, DPUCB, DPUCBBound, DPUCBHybrid, on=LawRewards, name="pull by pull")

@@ -17,7 +17,11 @@ import numpy as np
 from dpbandits._arrays import Floats, Ints, Rng
 from dpbandits._engine.acceleration import accelerates
 from dpbandits._engine.accelerators.arm_heaps import MANY, Links, links_of, popped, pushed
-from dpbandits._engine.accelerators.index_policies import TreePolicy, policy_of
+from dpbandits._engine.accelerators.index_policies import (
+    TreePolicy,
+    has_binary_trees,
+    policy_of,
+)
 from dpbandits._engine.kernels import copy_into, kernel
 from dpbandits.mechanisms.first_passage import next_prefix_noise
 from dpbandits.regret.base import Play, Times
@@ -124,7 +128,7 @@ def _run(
             c += 1
 
 
-@accelerates(UCB, DPUCB, on=DrawnRewards, name="many arms", least_arms=MANY)
+@accelerates(UCB, DPUCB, on=DrawnRewards, name="many arms", least_arms=MANY, when=has_binary_trees)
 def play_many_pulls(
     algorithm: UCB | DPUCB, rewards: DrawnRewards, horizon: int, checkpoints: Times, rng: Rng
 ) -> Play:

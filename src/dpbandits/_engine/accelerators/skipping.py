@@ -33,6 +33,7 @@ from dpbandits._engine.accelerators.index_policies import (
     State,
     TreePolicy,
     count,
+    has_binary_trees,
     index_leader,
     last_term,
     play_pull_by_pull,
@@ -279,7 +280,7 @@ def rival_index(
 
 
 @kernel(borrows=True)
-def _later_rival(policy: Any, state: State, leader: int, last: int) -> float:
+def later_rival(policy: Any, state: State, leader: int, last: int) -> float:
     """Return the largest index of the other arms before pull `last` if none of them is pulled."""
     log_t = math.log(last)
     root = last_term(policy, log_t)
@@ -390,7 +391,7 @@ def certify(
     while stretch >= shortest:
         barrier = barrier_over(index, rival, stretch, log_error)
         if barrier + noise > needed:  # else it is too low for the rival's later index all the more
-            later = _later_rival(policy, state, arm, t + stretch)
+            later = later_rival(policy, state, arm, t + stretch)
             barrier = barrier_over(index, later, stretch, log_error)
         if node_scale > 0.0 and stretch < most:
             stretch = aligned(n, stretch)
@@ -401,7 +402,7 @@ def certify(
 
 
 @kernel(borrows=True)
-def _pull_while_leading(
+def pull_while_leading(
     rng: Rng,
     policy: Any,
     state: State,
@@ -483,7 +484,7 @@ def _skip_on(
                     stretch, barrier = certify(policy, state, leader, ahead, t, table, SKIP_ERROR)
                 if stretch == 0:
                     block = min(block_size, ahead.most)
-                    rival = _later_rival(policy, state, arm, t + block)
+                    rival = later_rival(policy, state, arm, t + block)
                     floor = allowance(policy, state, arm, log_t) + root * math.sqrt(n)
         before, noise = pulls[arm], 0.0
         if stretch > 0:
@@ -505,7 +506,7 @@ def _skip_on(
             skips += 1
             skipped_pulls += n - before
         else:
-            n, noise = _pull_while_leading(rng, policy, state, arm, means[arm], floor, rival, block)
+            n, noise = pull_while_leading(rng, policy, state, arm, means[arm], floor, rival, block)
         t += n - before
         release(policy, state, arm, n, noise)
         c = pass_checkpoints(counts, checkpoints, c, t, pulls, arm)
@@ -553,7 +554,7 @@ def has_noise(algorithm: HybridIndex) -> bool:
 
 
 @accelerates(DPUCBBound, on=DrawnRewards, name="skipping", error=_ERROR, when=has_noise)
-@accelerates(UCB, DPUCB, on=DrawnRewards, name="skipping", error=_ERROR)
+@accelerates(UCB, DPUCB, on=DrawnRewards, name="skipping", error=_ERROR, when=has_binary_trees)
 def play_skipping(
     algorithm: UCB | DPUCB | DPUCBBound,
     rewards: DrawnRewards,
@@ -570,4 +571,4 @@ def play_skipping(
     return Play(counts, at_once=tally.skipped_pulls)
 
 
-accelerates(UCB, DPUCB, DPUCBBound, on=DrawnRewards, name="pull by pull")(play_pull_by_pull)
+accelerates(UCB, DPUCBBound, on=DrawnRewards, name="pull by pull")(play_pull_by_pull)
