@@ -18,9 +18,9 @@ from scipy.stats import binom
 
 from dpbandits._arrays import Floats
 
-__all__ = ["OneLook", "laplace_cdf", "least_patients", "one_look", "tulap_cdf"]
+__all__ = ["OneLook", "laplace_noise_cdf", "least_patients", "one_look", "tulap_cdf"]
 
-_MOST = 10**6  # patients at which the search gives up
+_MOST = 2**20  # patients at which the search gives up
 
 
 def tulap_cdf(x: Floats | float, epsilon: float) -> Floats:
@@ -50,8 +50,8 @@ def tulap_cdf(x: Floats | float, epsilon: float) -> Floats:
     return np.asarray(np.where(np.asarray(x) <= 0.0, lower, 1.0 - lower))
 
 
-def laplace_cdf(x: Floats | float, epsilon: float) -> Floats:
-    """Return the distribution function of a Laplace variable of scale 1/ε.
+def laplace_noise_cdf(x: Floats | float, epsilon: float) -> Floats:
+    """Return the distribution function of Laplace noise of scale 1/ε.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def laplace_cdf(x: Floats | float, epsilon: float) -> Floats:
 
     Examples
     --------
-    >>> laplace_cdf(0.0, 1.0).item()
+    >>> laplace_noise_cdf(0.0, 1.0).item()
     0.5
     """
     lower = 0.5 * np.exp(-epsilon * np.abs(x))
@@ -119,7 +119,7 @@ def one_look(
     epsilon: float,
     cdf: Callable[[Floats, float], Floats] = tulap_cdf,
 ) -> OneLook:
-    """Return the test that rejects with probability α, less 10⁻⁹ at most, at a share of successes.
+    """Return the test that rejects with probability α, up to rounding, at a share of successes.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def one_look(
     epsilon : float
         Privacy budget ε > 0.
     cdf : callable
-        Distribution function of the noise.
+        Distribution function of the noise, which is continuous.
 
     Returns
     -------
@@ -150,9 +150,10 @@ def one_look(
     def above(threshold: float) -> float:
         return float(law @ OneLook(patients, threshold, epsilon, cdf).chances) - alpha
 
-    room = 1.0 if math.isinf(epsilon) else 1.0 + 60.0 / epsilon
+    room = 1.0 + (60.0 - math.log(alpha)) / epsilon
     threshold = brentq(above, -room, patients + room, xtol=1e-12, rtol=1e-14)
-    return OneLook(patients, float(threshold) + 1e-10, epsilon, cdf)  # rounded up, to keep α
+    rounding = 1e-10 + 1e-13 * abs(threshold)  # up, to keep α
+    return OneLook(patients, float(threshold) + rounding, epsilon, cdf)
 
 
 def least_patients(
@@ -191,7 +192,7 @@ def least_patients(
     Raises
     ------
     ValueError
-        If more than 10^6 patients are needed.
+        If more than 2^20 patients are needed.
 
     Examples
     --------

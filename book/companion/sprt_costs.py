@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import dpbandits as dpb
-from companion.best_test import laplace_cdf, least_patients, tulap_cdf
+from companion.best_test import laplace_noise_cdf, least_patients, tulap_cdf
 from dpbandits._files import write_atomically
 from dpbandits.identification import isis2
 from dpbandits.plotting.style import COLOURS
@@ -143,7 +143,7 @@ def _sequential(name: str, epsilon: float) -> dict[str, float]:
 def _alone(name: str, epsilon: float) -> dict[str, float]:
     """Return the same of one look at the treatment's count, with Laplace or the best noise."""
     high, low = shares()
-    noise = laplace_cdf if name == COUNT else tulap_cdf
+    noise = laplace_noise_cdf if name == COUNT else tulap_cdf
     test = least_patients(low, high, ALPHA, BETA, epsilon, noise)
     return {
         **dict.fromkeys(("planned", "half", "none"), float(test.patients)),

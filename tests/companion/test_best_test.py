@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from companion import best_test
-from companion.best_test import OneLook, laplace_cdf, least_patients, one_look, tulap_cdf
+from companion.best_test import OneLook, laplace_noise_cdf, least_patients, one_look, tulap_cdf
 
 EPSILONS = st.floats(0.05, 8.0)
 
@@ -60,18 +60,19 @@ def test_the_noise_is_a_discrete_laplace_variable_and_a_uniform_one(x, epsilon):
 def test_the_noise_uses_all_that_privacy_allows(x, epsilon):
     now, before = tulap_cdf(x, epsilon), tulap_cdf(x - 1, epsilon)
     assert now == pytest.approx(recursion(before, epsilon), abs=1e-12)
-    now, before = laplace_cdf(0.5, epsilon), laplace_cdf(-0.5, epsilon)
+    now, before = laplace_noise_cdf(0.5, epsilon), laplace_noise_cdf(-0.5, epsilon)
     assert now < recursion(before, epsilon), "control"
 
 
 @given(st.integers(1, 60), EPSILONS, st.floats(0.01, 0.5))
 def test_the_test_is_private_at_all_neighbouring_counts(n, epsilon, alpha):
     test = one_look(n, 0.4, alpha, epsilon)
-    assert keeps(test, epsilon) and keeps(one_look(n, 0.4, alpha, epsilon, laplace_cdf), epsilon)
+    assert keeps(test, epsilon)
+    assert keeps(one_look(n, 0.4, alpha, epsilon, laplace_noise_cdf), epsilon)
     assert not keeps(OneLook(n, test.threshold, 1.1 * epsilon), epsilon), "control"
 
 
-@pytest.mark.parametrize("noise", [tulap_cdf, laplace_cdf])
+@pytest.mark.parametrize("noise", [tulap_cdf, laplace_noise_cdf])
 @pytest.mark.parametrize(
     ("n", "share", "epsilon"), [(7, 0.3, 0.5), (40, 0.87, 1.0), (90, 0.5, 3.0)]
 )
@@ -95,7 +96,7 @@ def test_no_private_test_is_more_powerful(n, null, epsilon):
         other = binomial(n, share)
         most = best_by_program(law, other, 0.05, epsilon, neighbours)
         assert test.rejects(share) == pytest.approx(most, abs=1e-7)
-        assert one_look(n, null, 0.05, epsilon, laplace_cdf).rejects(share) < most + 1e-9
+        assert one_look(n, null, 0.05, epsilon, laplace_noise_cdf).rejects(share) < most + 1e-9
         assert best_by_program(law, other, 0.05, 1.2 * epsilon, neighbours) > most + 1e-5, "control"
 
 
@@ -120,7 +121,7 @@ def test_power_does_not_fall_with_patients(epsilon):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_the_least_number_is_the_least(epsilon):
     arguments = 0.6, 0.75, 0.05, 0.1, epsilon
-    best, laplace = least_patients(*arguments), least_patients(*arguments, laplace_cdf)
+    best, laplace = least_patients(*arguments), least_patients(*arguments, laplace_noise_cdf)
     assert best.patients <= laplace.patients
     for test in (best, laplace):
         assert binomial(test.patients, 0.75) @ test.chances >= 0.9

@@ -160,6 +160,14 @@ def test_the_error_of_no_noise_and_below_zero():
     assert laplace_sum_error(0.0, (1,), (0.0,)) == laplace_sum_quantile(0.1, (1,), (0.0,)) == 0
 
 
+@pytest.mark.parametrize("counts", [(1,), (2,), (1, 2)])
+def test_no_sum_is_beyond_infinity(counts):
+    scales = (1.0, 3.0)[: len(counts)]
+    assert laplace_sum_tail(math.inf, counts, scales) == 0.0
+    assert laplace_sum_error(math.inf, counts, scales) == 0.0
+    assert laplace_sum_tail(1e300, counts[:1], (1e-300,)) == 0.0
+
+
 @given(
     st.lists(st.integers(0, 10**6), max_size=6).map(tuple),
     st.one_of(st.just(0.0), st.floats(1e-12, 500.0)),

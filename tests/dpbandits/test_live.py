@@ -114,8 +114,8 @@ def test_what_is_refused(table):
         dpb.play("UCB", 2, 100)
     with pytest.raises(ValueError, match="n_arms=0 is out of range"):
         dpb.play(dpb.UCB(), 0, 100)
-    with pytest.raises(TypeError, match=r"made by play, or by LiveRun\.from_json"):
-        dpb.LiveRun()
+    with pytest.raises(TypeError, match=r"made by dpb\.play\(.*, or by LiveRun\.from_json"):
+        dpb.LiveRun(dpb.UCB(), 2, 100)
     state = live.to_json()
     with pytest.raises(ValueError, match=r"is not that of the state; allowed: UCB\(\)"):
         dpb.LiveRun.from_json(state, dpb.DPSE(1.0))

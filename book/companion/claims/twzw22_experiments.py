@@ -75,8 +75,10 @@ def _judge(
     ratios = [less.value / more.value for _, less, more in signs]
     agree = number[1] == len(signs) > 0
     listed = f"Of {len(signs)} comparisons {number[1]} surely agree"
-    for sign, word in ((0, "are ties"), (-1, "surely disagree")):
+    words_of = {0: ("is a tie", "are ties"), -1: ("surely disagrees", "surely disagree")}
+    for sign, words in words_of.items():
         if number[sign]:
+            word = words[number[sign] > 1]
             where = dict.fromkeys(less.name for s, less, _ in signs if s == sign)
             listed += f"; {number[sign]} {word}, in {', '.join(where)}"
     return finding(

@@ -104,7 +104,7 @@ def carry_out(app: App, arguments: Sequence[str] | None) -> int:
         command = " ".join([name, *(error.command_chain or ())])
         words_left = " ".join(map(repr, error.unused_tokens or ()))
         return complain(
-            f"{command} does not take {words_left}; allowed: the options in {command} --help", 2
+            f"{command} does not take {words_left}; allowed: the arguments in {command} --help", 2
         )
     except CycloptsError as error:
         return complain(str(error.msg or error), 2)

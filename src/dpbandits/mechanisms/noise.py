@@ -260,7 +260,7 @@ def _density(x: Floats, count: int) -> Floats:
 
 def _poisson(mean: Floats, count: int) -> Floats:
     """Return the probabilities of 0, …, count − 1 under Poisson laws, of shape (*mean, count)."""
-    size = mean[..., None]
+    size = np.minimum(mean, 1e300)[..., None]  # where all of them are 0 as well
     powers = np.arange(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(powers > 0, powers * np.log(size), 0.0) - size

@@ -69,8 +69,10 @@ class LiveRun:
     (True, 20000)
     """
 
-    def __init__(self) -> None:
-        raise TypeError("a LiveRun is made by play, or by LiveRun.from_json")
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            "a LiveRun is made by dpb.play(algorithm, n_arms, horizon), or by LiveRun.from_json"
+        )
 
     def _begin(
         self,
@@ -354,7 +356,7 @@ def play(
     Raises
     ------
     ValueError
-        If the algorithm is not for such rewards.
+        If an argument is out of range, or the algorithm is not for such rewards.
 
     Examples
     --------

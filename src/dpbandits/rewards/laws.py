@@ -548,7 +548,7 @@ class DiscreteLaw(Law):
             object.__setattr__(self, field, tuple(numbers.tolist()))
         if len(self.values) != len(self.probabilities):
             raise ValueError(
-                f"probabilities={self.probabilities!r} has length {len(self.probabilities)}; "
+                f"probabilities={self.probabilities!r} have length {len(self.probabilities)}; "
                 f"allowed: one for each of the {len(self.values)} values"
             )
         if abs(math.fsum(self.probabilities) - 1) > 1e-9:
