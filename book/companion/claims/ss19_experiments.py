@@ -11,7 +11,7 @@ from companion.claims.findings import Finding, claim, entries, extremes, finding
 from companion.claims.verdicts import CANNOT_TELL, CONDITION, FAILS, HOLDS, decide
 from companion.ratios import ratio_of_means
 from dpbandits import DPUCB, UCB, Runs, SuccessiveElimination, bounds, simulate
-from dpbandits.mechanisms import HybridCounter
+from dpbandits.mechanisms import BinaryTree, HybridCounter
 from dpbandits.regret.dp_ucb import DPUCB_VARIANTS
 from dpbandits.rewards.instances import bernoulli, ss19
 from dpbandits.schedules import noise_bracket
@@ -180,7 +180,9 @@ def misses() -> Finding:
     for variant in DPUCB_VARIANTS:
         policy = DPUCB(1.0, variant)
         before, gamma = (policy.gamma(2, t) for t in (early, late))
-        valid[variant] = late * 2 * policy.tree(2, late).union_error(gamma) <= 1 + 1e-9
+        tree = policy.tree(2, late)
+        assert isinstance(tree, BinaryTree)
+        valid[variant] = late * 2 * tree.union_error(gamma) <= 1 + 1e-9
         grows[variant] = gamma / math.log(late) / (before / math.log(early))
         costs[variant] = _over_gamma(variant, late)
     as_proved = all(valid.values()) and all(0.8 < cost < 1.25 for cost in costs.values())
