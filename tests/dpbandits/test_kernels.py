@@ -336,8 +336,11 @@ from dpbandits.rewards.sources import DrawnRewards
 
 arms = dpb.instances.bernoulli([0.05, 0.95, 0.05])
 pulls = {}
-for each in (dpb.DPSE(0.5), dpb.DPUCB(30.0), dpb.DPUCBInt(0.06)):
-    for how in (REFERENCE, *(fast.name for fast in accelerators(type(each), DrawnRewards))):
+trees = dpb.DPUCB(30.0), dpb.DPUCB(30.0, "kary-exact")
+for each in (dpb.DPSE(0.5), *trees, dpb.DPUCBInt(0.06)):
+    entered = accelerators(type(each), DrawnRewards)
+    fitting = (fast.name for fast in entered if fast.fits is None or fast.fits(each))
+    for how in (REFERENCE, *fitting):
         runs = dpb.simulate(each, arms, 2000, n_runs=2, seed=1, how=how)
         pulls[f"{each} {how}"] = runs.pulls.tolist()
 
