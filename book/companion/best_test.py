@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from dpbandits._arrays import Floats
+from dpbandits.mechanisms import laplace_log_cdf
 
 __all__ = ["OneLook", "laplace_noise_cdf", "least_patients", "one_look", "tulap_cdf"]
 
@@ -70,8 +71,8 @@ def laplace_noise_cdf(x: Floats | float, epsilon: float) -> Floats:
     >>> laplace_noise_cdf(0.0, 1.0).item()
     0.5
     """
-    lower = 0.5 * np.exp(-epsilon * np.abs(x))
-    return np.asarray(np.where(np.asarray(x) <= 0.0, lower, 1.0 - lower))
+    found: Floats = np.exp(laplace_log_cdf(np.asarray(x, dtype=np.float64), 1.0 / epsilon))
+    return found
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,8 @@ class Visit:
             page.evaluate(ALL_IMAGES)
         elif "unfolded" in change:
             page.evaluate(REOPEN, self.folds)
-        if (
-            "phone" in change
-        ):  # after the folds: at a change of size the theme looks at what is open
+        # after the folds: at a change of size the theme looks at what is open
+        if "phone" in change:
             page.set_viewport_size(PHONE if "phone" in wanted else DESKTOP)
         if "thin" in change:
             page.evaluate(THIN)

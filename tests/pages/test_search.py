@@ -1,7 +1,6 @@
 """Type in the search, served and from the disk: what is found first, and how soon."""
 
 import re
-import time
 from itertools import zip_longest
 
 import pytest
@@ -27,8 +26,8 @@ FIRST = {
     "3.1": (r"#ours-elimination-run$", r"#thm-privacy$", r"#patient-7$"),
 }
 """What is looked for → the places that come first, in this order."""
-ANSWER = 30.0
-"""Seconds from the last key to the answer: far more than it takes on a machine at work."""
+ANSWER = 3.0
+"""Seconds of a processor from the last key to the answer: far more than it takes."""
 FOUND = "() => [...document.querySelectorAll('#search-results li a')].map(link => link.href)"
 SAID = "() => document.querySelector('#search-results .search-summary')?.textContent || ''"
 
@@ -40,18 +39,26 @@ def test_search(new_page, base, html, place):
     page.goto(f"{start}?q=Laplace", wait_until="load")
     page.wait_for_function(f"() => /found/.test(({SAID})())", timeout=60_000)
     field = page.locator(".bd-search-container input[type=search]")
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy():
+        """Seconds of a processor that the page has used: a busy machine changes nothing."""
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
     for words, pattern in SEARCHED.items():
         field.fill("")
         page.wait_for_function(f"() => !({SAID})()", timeout=60_000)
-        begin = time.perf_counter()
+        begin = busy()
         field.fill(words)
         page.wait_for_function(f"() => /found/.test(({SAID})())", timeout=60_000)
-        seconds = time.perf_counter() - begin
+        seconds = busy() - begin
         first = next(iter(page.evaluate(FOUND)), "nothing")
         if not re.search(pattern, first):
             problems.append(f"{words!r} leads to {first} first")
         if seconds > ANSWER:
-            problems.append(f"{words!r} is answered after {seconds:.2f} s")
+            problems.append(f"{words!r} takes {seconds:.2f} s of a processor")
     for words, patterns in FIRST.items():
         field.fill(words)
         page.wait_for_timeout(300)
